@@ -177,6 +177,7 @@ TEST(Sum, ADifferenceHasAFactorBelowZero) {
   EXPECT_FALSE(sum_of(Requantization::fixed_point, -0.5F, 0.5F));
 }
 
+// A4.11
 TEST(Sum, PowersOfTwoAreExactAsLongAsBothFit) {
   const auto sum = sum_of(Requantization::power_of_two, 0.5F, 0x1p-30F);
   ASSERT_TRUE(sum);

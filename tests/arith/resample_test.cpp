@@ -34,6 +34,7 @@ TEST(Resampling, WeightsOfAnElementAddUp) {
 }
 
 /// Twice as many elements have weights of one and three quarters.
+// A5.30
 TEST(Resampling, WeightsOfDoubledAxesAreExact) {
   const auto axes = resampled_axes(linear({2.0}), {3}, {6});
   ASSERT_EQ(axes.size(), 1U);

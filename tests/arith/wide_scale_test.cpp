@@ -65,6 +65,7 @@ TEST_P(WideScale, IsExactAtEveryEdge) {
   }
 }
 
+// A4.3
 TEST_P(WideScale, IsExactOnRandomAccumulators) {
   Random random(47, static_cast<uint64_t>(rounding()));
   const auto bits = [&] { return (uint64_t{random.bits()} << 32) | random.bits(); };

@@ -141,6 +141,7 @@ TEST(FlowProgram, AScanTakesElementByElementAndStacksWhatItMakes) {
   expect_the_same_everywhere(model, inputs);
 }
 
+// A11.1
 TEST(FlowProgram, FloatsInARegionBesideCodesHaveTheBitsOfTheirReferences) {
   Model model = model_of(R"(graph g(x: f32[3, 64], on: bool[]) {
     const @s: f32[1]

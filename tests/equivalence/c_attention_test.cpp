@@ -97,12 +97,14 @@ TEST_F(CAttention, HasTheCodesOfTheIntegersInEveryRounding) {
   }
 }
 
+// A5.9, A7.1
 TEST_F(CAttention, HasTheCodesOfOtherBitWidths) {
   Prepared narrow("generic_int8", bit_widths(4, 4), {}, kAttention);
   expect_equal_in_c(narrow, with_compiler(kSanitized));
   expect_equal_in_c_on("generic_int8", kImages, {{"activations.legal_bits", "[8, 16]"}}, bit_widths(8, 16));
 }
 
+// A7.1
 TEST_F(CAttention, TakesRowsOfImages) {
   expect_equal_in_c_on("generic_int8", kImages);
   for (const char* platform : {"pow2_int8", "signed_pow2_int8"}) {
@@ -112,6 +114,7 @@ TEST_F(CAttention, TakesRowsOfImages) {
   }
 }
 
+// A7.1
 TEST_F(CAttention, RepeatsOperandsInEveryForm) {
   for (const char* platform :
        {"generic_int8", "pow2_int8", "signed_pow2_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86"}) {
@@ -121,6 +124,7 @@ TEST_F(CAttention, RepeatsOperandsInEveryForm) {
   expect_equal_in_c_on("generic_int8", kRepeats, {{"activations.legal_bits", "[8, 16]"}}, bit_widths(8, 16));
 }
 
+// A5.9, A7.1
 TEST_F(CAttention, HasTheSameCodesOnEveryMachine) {
   const auto machines = other_machines();
   if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";

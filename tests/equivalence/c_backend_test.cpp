@@ -78,6 +78,7 @@ constexpr const char* kKinds = R"(graph kinds(x: f32[?, $channels, $height, $wid
   return logits = head
 })";
 
+// A5.1, A7.1
 TEST_F(CBackend, HasEveryKindOfLayer) {
   for (const char* platform : {"generic_int8", "magik_t41"}) {
     SCOPED_TRACE(platform);
@@ -88,6 +89,7 @@ TEST_F(CBackend, HasEveryKindOfLayer) {
   }
 }
 
+// A5.1, A7.1
 TEST_F(CBackend, HasTheSameCodesOnEveryMachine) {
   const auto machines = other_machines();
   if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";

@@ -92,6 +92,7 @@ TEST_P(EveryWidth, FloatOperatorsBetweenCodesGiveNearlyThoseCodes) {
 }
 
 /// Tables, a shared scale, and a clamp that saturation does not imply.
+// A5.1, A5.21, A7.1
 TEST(Export, TablesAndMovesStayExact) {
   const TemporaryFolder folder;
   const std::string path = (folder / "n.ir").string();

@@ -77,6 +77,7 @@ TEST(ByteRows, NormalizedAsTheRuleSays) {
   }
 }
 
+// A0.1
 TEST(ByteRows, BiasesThatPass64BitsWrap) {
   Tensor x = rows_of_codes(DType::u8, 12, 32, 3), factors(DType::i32, {32}), biases(DType::i64, {32});
   std::ranges::fill(factors.data<int32_t>(), 1 << 30);

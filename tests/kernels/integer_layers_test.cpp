@@ -149,6 +149,7 @@ TEST(integer_layers, requantize_extreme_accumulators) {
 
 /// Accumulators at the ends of int32 and around zero with every kind of step, through a layer that adds its bias to
 /// zero.
+// A0.1
 TEST(integer_layers, extreme_accumulators_of_convolutions) {
   const std::vector<int32_t> accumulators = {INT32_MIN, INT32_MIN + 1, -65537,        -3,       -1, 0, 1,
                                              2,         65535,         INT32_MAX - 1, INT32_MAX};

@@ -181,6 +181,7 @@ TEST(OnnxQuantize, EveryLevelGivesTheBitsOfTheReference) {
     expect_quantize_agrees(onnx_quantize(layout, DType::f32, DType::f32, DType::u8, true));
 }
 
+// A0.1
 TEST(OnnxQuantize, InputAndScaleMayDifferInType) {
   const ScaleLayout layout = {{4, 45}, {4, 3}, 1, 16};
   for (const DType x : {DType::f32, DType::f16, DType::bf16}) {
@@ -197,6 +198,7 @@ TEST(OnnxQuantize, InputAndScaleMayDifferInType) {
             errors::kernel_takes_other_types("x", "i32", "floats"));
 }
 
+// A0.1
 TEST(OnnxDequantize, EveryLevelGivesTheBitsOfTheReference) {
   std::vector<DType> codes = kIntegers;
   codes.push_back(DType::i32);
@@ -215,6 +217,7 @@ TEST(OnnxDequantize, EveryLevelGivesTheBitsOfTheReference) {
                              onnx_dequantize(layout, DType::u4, DType::f16, DType::f32, false));
 }
 
+// A0.1
 TEST(OnnxDynamicQuantize, EveryLevelGivesTheBitsOfTheReference) {
   for (const Dims& dims : {Dims{}, Dims{0}, Dims{1}, Dims{63}, Dims{64}, Dims{65}, Dims{3, 65539}}) {
     for (const float scale : {0.5F, 1e-42F, 1e36F}) {
@@ -238,6 +241,7 @@ KernelCase qlinear_add(DType dtype, const Dims& a, const Dims& b, const Dims& y)
           {Type{dtype, y}}};
 }
 
+// A0.1
 TEST(OnnxQlinearAdd, EveryLevelGivesTheBitsOfTheReference) {
   struct Extents {
     Dims a, b, y;

@@ -158,6 +158,7 @@ TEST(PaddleAbsMax, EveryLevelGivesTheBitsOfTheReference) {
   }
 }
 
+// A0.1
 TEST(PaddleAverage, EveryLevelGivesTheBitsOfTheReference) {
   for (const Kernels& kernels : kAverage) {
     for (const DType dtype : kTypes) {
@@ -178,6 +179,7 @@ TEST(PaddleAverage, EveryLevelGivesTheBitsOfTheReference) {
   }
 }
 
+// A0.1
 TEST(PaddleRange, EveryLevelGivesTheBitsOfTheReference) {
   const std::vector<float> magnitudes = {3.0F, 0.5F, 7.0F, 2.0F, 1.0F};
   for (const DType dtype : kTypes) {
@@ -204,6 +206,7 @@ TEST(PaddleRange, AStepBeforeTheFirstIsAnError) {
   EXPECT_EQ(failure_of(kRange.reference, use, CpuLevel::scalar), errors::quantizer_step_negative(-1));
 }
 
+// A0.1
 TEST(PaddleChannelWise, EveryLevelGivesTheBitsOfTheReference) {
   for (const Layout& layout : run_layouts()) {
     SCOPED_TRACE(to_string(layout.dims) + " axis " + std::to_string(layout.axis));
@@ -218,6 +221,7 @@ TEST(PaddleChannelWise, EveryLevelGivesTheBitsOfTheReference) {
   }
 }
 
+// A0.1
 TEST(PaddleChannelWise, ManyChannelsAndPieces) {
   for (const Layout& layout : many_channels()) {
     SCOPED_TRACE(to_string(layout.dims) + " axis " + std::to_string(layout.axis));
@@ -230,6 +234,7 @@ TEST(PaddleChannelWise, ManyChannelsAndPieces) {
   }
 }
 
+// A0.1
 TEST(PaddleChannelWise, EveryFormDecidesItsTies) {
   for (const Form& form : kForms) {
     for (const Layout& layout : {Layout{{7, 40}, 0}, Layout{{7, 40}, 1}, Layout{{3, 5, 70}, 1}}) {
@@ -286,6 +291,7 @@ KernelCase linear(const Layout& layout, int64_t qmax, int64_t round_type, bool i
           {x.type(), state, state, is_test ? std::nullopt : std::optional(scale.type())}};
 }
 
+// A0.1
 TEST(PaddleQuantizeLinear, EveryLevelGivesTheBitsOfTheReference) {
   const std::vector<Layout> some = {{{300}},       {{2, 65539}},    {{20, 33}, 0},
                                     {{20, 33}, 1}, {{3, 9, 70}, 1}, {{6, 20, 3}, 1}};
@@ -343,6 +349,7 @@ KernelCase dequantize(const Layout& layout, int64_t qmax, const Tensor& x, DType
           {Type{to, layout.dims}}};
 }
 
+// A0.1
 TEST(PaddleDequantizeLinear, EveryTypeOfXWithEveryTypeOfScale) {
   const std::vector<Layout> some = {{{300}}, {{2, 65539}}, {{20, 33}, 0}, {{20, 33}, 1}, {{6, 20, 3}, 1}};
   for (const Layout& layout : some) {
@@ -362,6 +369,7 @@ TEST(PaddleDequantizeLinear, EveryTypeOfXWithEveryTypeOfScale) {
   }
 }
 
+// A0.1
 TEST(PaddleDequantizeMaxAbs, EveryLevelGivesTheBitsOfTheReference) {
   for (const DType dtype : kTypes) {
     for (const int64_t size : {0, 1, 33, 65537}) {
@@ -375,6 +383,7 @@ TEST(PaddleDequantizeMaxAbs, EveryLevelGivesTheBitsOfTheReference) {
   }
 }
 
+// A0.1
 TEST(PaddleDequantizeChannels, OneTensorOfScalesAndTwo) {
   for (const DType dtype : kTypes) {
     for (const Layout& layout : run_layouts()) {

@@ -73,6 +73,7 @@ TEST(Pointwise, SimdEqualsReferenceBitForBit) {
   }
 }
 
+// A0.1
 TEST(Pointwise, ExponentialsAreCloseAndKeepTheirLimits) {
   expect_matches_reference(reference_sigmoid, cpu_sigmoid_simd, unary("sigmoid", random_tensor({1001}, 4)),
                            CpuLevel::avx2, 1e-6);

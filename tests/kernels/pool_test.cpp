@@ -127,6 +127,7 @@ TEST(MaxPool, GradientIsThatOfFiniteDifferences) {
   }
 }
 
+// A0.1
 TEST(AveragePool, PlanesEqualTheReference) {
   for (const Window& window : kWindows) {
     for (const bool count_pad : {false, true}) {

@@ -124,6 +124,7 @@ TEST(quantized_elementwise, engine_sum_by_hand) {
 }
 
 /// Results of several MiB, which are stored past the caches.
+// A0.1
 TEST(quantized_elementwise, large_sums_agree) {
   const CodesValue a(DType::u8, {1050, 1000}, 255, 1), b(DType::u8, {1050, 1000}, 255, 2, 0.0625F, 4);
   expect_matches_reference(reference_quantized_add, cpu_quantized_add_simd, quantized_pair("quantized_add", a, b, {}));
@@ -220,6 +221,7 @@ class ScaledForms : public testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(quantized_elementwise, ScaledForms, testing::Values("float32", "fbgemm", "x86"));
 
+// A7.1
 TEST_P(ScaledForms, products_and_pools_agree_on_both_paths) {
   const CodesValue a(DType::u8, {2, 3, 4, 5}, 255, 1), b(DType::u8, {2, 3, 1, 1}, 255, 2, 0.01F, 100);
   const CodesTarget y{.scale = 0.11F, .activation = "relu6", .requantize = GetParam()};
@@ -351,6 +353,7 @@ TEST(quantized_elementwise, tables_hold_the_function) {
   }
 }
 
+// A0.1
 TEST(quantized_elementwise, distinct_codes_are_each_there_once) {
   KernelCase use{"distinct_codes", {}, {Tensor(DType::i8, {150001})}, {Type{DType::i8, {256}}}};
   const auto codes = use.in[0].data<int8_t>();
@@ -386,6 +389,7 @@ TEST(quantized_elementwise, codes_past_a_table_have_its_last_entry) {
   }
 }
 
+// A0.1
 TEST(quantized_elementwise, tables_of_bytes_match_the_reference) {
   const int64_t size = (int64_t{1} << 16) + 37;
   const CodesValue bytes(DType::u8, {size}, 255, 1, 0.03F, 128), signs(DType::i8, {size}, 127, 2, 0.05F, 3, -128);

@@ -124,6 +124,7 @@ std::vector<GradientRule> rules() {
           {.activation = "relu6", .code_max = 15, .y_zero_point = 0}};
 }
 
+// A0.1
 TEST(quantized_gradients, candidates_agree) {
   constexpr double kTolerance = 1e-6;  // the sums of the scale's gradient add in other orders
   for (const Dims& dims : {Dims{2, 16, 9, 7}, Dims{37, 10}, Dims{3, 1, 300, 299}, Dims{1, 1}, Dims{5, 3, 1, 1}}) {
@@ -259,6 +260,7 @@ TEST(quantized_gradients, lookup_has_the_slope_of_the_function) {
   EXPECT_EQ(beyond.scale, 0.5F * 155.0F * 3.0F);
 }
 
+// A0.1
 TEST(quantized_gradients, lookups_of_bytes_match_the_reference) {
   for (const int64_t size : {int64_t{1}, int64_t{65}, (int64_t{1} << 16) + 37}) {
     Tensor x(DType::u8, {size});
@@ -287,6 +289,7 @@ TEST(quantized_gradients, lookups_cut_off_nan) {
   for (const float v : gradients_of(reference_lookup_grad, use).values) EXPECT_EQ(v, 0.0F);
 }
 
+// A0.1
 TEST(quantized_gradients, weights_in_rows_match_the_reference) {
   for (const auto& [dims, scales] : {std::pair<Dims, size_t>{{7, 33, 3}, 7}, {{300, 300}, 300}, {{300, 300}, 1}}) {
     KernelCase use{"dequantize_weight", {}, {Tensor(DType::i8, dims)}, {Type{DType::f32, dims}}};

@@ -86,6 +86,7 @@ TEST(quantized_layers, both_paths_agree) {
 }
 
 /// Accumulators of several MiB, which are stored past the caches, in planes with and without alignment.
+// A0.1
 TEST(quantized_layers, large_results_agree) {
   for (const int64_t width : {128, 131}) {
     const LayerCase layer({.n = 4, .c = 16, .h = 129, .w = width, .o = 16, .kh = 1, .kw = 2, .pad = {0, 1, 0, 0}}, {});
@@ -94,6 +95,7 @@ TEST(quantized_layers, large_results_agree) {
   }
 }
 
+// A5.1
 TEST(quantized_layers, evaluation_gives_the_same_codes_and_no_accumulators) {
   const LayerCase layer(shapes()[0], {});
   const auto training = run_kernel(reference_quantized_conv2d, layer.quantized(), CpuLevel::scalar);

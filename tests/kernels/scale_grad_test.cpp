@@ -80,6 +80,7 @@ TEST(ScaleGrad, EveryLevelGivesTheBitsOfTheReference) {
   for (const Layout& layout : large_layouts()) expect_levels_agree({-8, 7}, layout, stream += 2);
 }
 
+// A0.1
 TEST(ScaleGrad, OddParametersGiveTheBitsOfTheReference) {
   const std::vector<float> scales = {0.0F, -0.5F, kNan, kInfinity, 1e-45F, FLT_MAX, 3.0F};
   const std::vector<int32_t> zero_points = {0, INT32_MIN, INT32_MAX, 16777217, -40};

@@ -108,6 +108,7 @@ TEST(TorchChannels, LevelsAgreeOnEveryLayoutAndType) {
   }
 }
 
+// A0.1
 TEST(TorchChannels, LevelsAgreeOnOddScales) {
   for (const Channelwise& of : kChannelwise) {
     for (const DType dtype : kFloats) {
@@ -143,6 +144,7 @@ KernelCase tensor_grad_case(const Tensor& x, double scale, int64_t zero_point) {
   return use;
 }
 
+// A0.1
 TEST(TorchTensor, LevelsAgree) {
   for (const auto& list : {layouts(), large_layouts()}) {
     for (const Layout& layout : list) {
@@ -164,6 +166,7 @@ TEST(TorchTensor, LevelsAgree) {
 }
 
 /// A scale and a zero point as tensors of one element, and the learned per-tensor quantizer with its gradients.
+// A0.1
 TEST(TorchTensor, LevelsAgreeWithParametersInMemory) {
   const std::pair<const char*, const Kernel*> forward[] = {
       {"fake_quantize_per_tensor_affine_tensor_qparams", &cpu_fake_quantize_per_tensor_affine_tensor_qparams_simd},
@@ -238,6 +241,7 @@ KernelCase code_case(const char* op, DType code_type, const Tensor& x, Tensor sc
 
 constexpr DType kCodes[] = {DType::u8, DType::i8, DType::i32};
 
+// A0.1
 TEST(TorchCodes, LevelsAgreeByChannel) {
   for (const Layout& layout : channel_layouts()) {
     const Tensor x = tie_tensor(layout.dims, 0.5F);
@@ -263,6 +267,7 @@ TEST(TorchCodes, LevelsAgreeByChannel) {
   }
 }
 
+// A0.1
 TEST(TorchCodes, LevelsAgreeByTensor) {
   for (const float scale : {0.03F, 0.5F, 0.0F, -0.5F, kNan, 1e-9F}) {
     for (const DType code : kCodes) {
@@ -329,6 +334,7 @@ Tensor observed(const Dims& dims, bool odd) {
   return f32_tensor(dims, values);
 }
 
+// A0.1
 TEST(TorchFused, LevelsAgree) {
   std::vector<Layout> all = channel_layouts();
   for (const Layout& layout : layouts()) all.push_back({layout.dims, -1});
@@ -365,6 +371,7 @@ KernelCase observer_case(const Layout& layout, DType dtype, const Tensor& x) {
       {{0, 1}, {1, 2}}};
 }
 
+// A0.1
 TEST(TorchObservers, LevelsAgree) {
   for (const Layout& layout : channel_layouts()) {
     for (const DType dtype : kFloats) {
@@ -380,6 +387,7 @@ TEST(TorchObservers, LevelsAgree) {
   }
 }
 
+// A0.1
 TEST(TorchObservers, LevelsAgreeByTensor) {
   for (const DType dtype : kFloats) {
     for (const Dims& dims : {Dims{0}, Dims{1}, Dims{4099}, Dims{3, 65541}}) {

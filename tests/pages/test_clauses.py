@@ -67,9 +67,21 @@ def test_two_clauses_with_one_id_are_named(check, tree, capsys):
     assert "A1.2: two clauses have this id" in capsys.readouterr().out
 
 
-def test_an_exact_test_file_without_a_citation_is_named(check, tree, capsys):
-    assert check.main(tree(cpp="TEST(Rounding, Ties) {}\n", python="# A1.1, A1.2\ndef test_nan():\n    pass\n")) == 1
-    assert "tests/arith/a_test.cpp: cites no clause" in capsys.readouterr().out
+@pytest.mark.parametrize("test", ["TEST(Codes, HaveTheSameBits) {}", "TEST(Rounding, Ties) {\n  expect_levels_agree(1);\n}", "TEST(Rounding, HasTheBitsOfTheReference) {}"])
+def test_an_exact_test_without_a_citation_is_named(check, tree, capsys, test):
+    cited = "// A1.1\nTEST(Rounding, Modes) {}\n\n"
+    assert check.main(tree(cpp=cited + test)) == 1
+    name = test.split(", ")[1].split(")")[0]
+    assert f"tests/arith/a_test.cpp:4: {name} cites no clause" in capsys.readouterr().out
+    assert check.main(tree(cpp=cited + "// A1.1\n" + test)) == 0
+
+
+def test_a_body_may_cite(check, tree):
+    assert check.main(tree(cpp="TEST(Rounding, Exact) {\n  // A1.1\n  check();\n}\n")) == 0
+
+
+def test_tests_of_other_properties_need_no_citation(check, tree):
+    assert check.main(tree(cpp="// A1.1\nTEST(Rounding, Modes) {}\nTEST(Exact, Names) {\n  name();\n}\n")) == 0
 
 
 def test_a_page_without_clauses_fails(check, tree):
