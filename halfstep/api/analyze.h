@@ -14,11 +14,12 @@ namespace halfstep::api {
 struct AnalyzeResult {
   sensitivity::Analysis sensitivity;
   std::string network, platform;
-  std::string part;  ///< analyzed samples: "test/", "a fifth of each class"
+  std::string part;  ///< split of the analyzed samples: "test/", "a fifth of each class"
 };
 
-/// Analyzes `network`. Quantizes a float network for the platform first. Throws for an integer program, for a float
-/// network without a platform, and as sensitivity::analyze.
+/// Analyzes `network`. Quantizes a float network for the platform first. Throws for an integer program, a float network
+/// without a platform, options out of range and samples that do not match. Throws if layers compute NaN or infinity,
+/// with the names of these layers.
 AnalyzeResult analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options = {},
                       const Settings& settings = {});
 

@@ -19,19 +19,21 @@ namespace halfstep::api {
 struct BitsResult {
   struct Proof {
     Model integer;
-    verify::VerifyReport equivalence;  ///< on the test split
+    verify::VerifyReport equivalence;  ///< comparison on the test split
   };
   /// The model is the result of all steps. All other members describe the network before repair.
   allocation::Allocation allocation;
   std::string network, platform;
   std::optional<repair::Report> repaired = {};
-  std::optional<TrainResult> trained = {};  ///< its `model` is empty, because the model of `allocation` is the result
+  std::optional<TrainResult> trained =
+      {};  ///< fine-tuning. `model` is empty, because that of `allocation` is the result
   std::optional<Proof> proof = {};
 };
 
 /// Returns the prepared network with the bit widths of least sensitivity within all budgets. Uses the training split of
-/// `data`. Then runs the further steps of the options. Throws as allocation::allocate, for an integer program and for a
-/// float network without a platform. Errors of repair, training or conversion are reported before any work.
+/// `data`. Then runs the further steps of the options. Throws unsupported if no assignment meets the budgets, with the
+/// nearest one in the message. Throws bad_input for an integer program, a float network without a platform, options out
+/// of range and samples that do not match. Errors of repair, training or conversion are reported before any work.
 BitsResult bits(const Model& network, const Dataset& data, const BitsOptions& options = {},
                 const Settings& settings = {});
 

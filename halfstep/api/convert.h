@@ -6,8 +6,10 @@
 
 namespace halfstep::api {
 
-/// Returns the integer program, the overflow proof of each accumulator, and the operators that stay in float. Throws as
-/// quant::convert, and for a network of another stage.
+/// Returns the integer program, the overflow proof of each accumulator, and the operators that stay in float. Throws
+/// bad_input for a network of another stage or without calibration. Throws one unsupported Error with every layer and
+/// channel whose shift or factor is out of range, whose accumulator could overflow, or that has no integer
+/// implementation and may not stay in float.
 quant::Conversion convert(const Model& prepared, const quant::ConvertOptions& options = {});
 
 }  // namespace halfstep::api

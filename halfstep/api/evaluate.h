@@ -14,12 +14,12 @@ namespace halfstep::api {
 /// Result of `evaluate`.
 struct Evaluation {
   Stage stage = Stage::float_network;
-  double accuracy = 0;             ///< share of labels with the largest output
+  double accuracy = 0;             ///< share of labels with the largest output, from 0 to 1
   double loss = 0;                 ///< mean cross entropy per label in nats; outputs are logits
-  std::optional<double> top = {};  ///< top-k accuracy, if EvaluateOptions request it
+  std::optional<double> top = {};  ///< top-k accuracy from 0 to 1, if EvaluateOptions request it
   int64_t samples = 0;
   std::string tested = {};              ///< evaluated samples: "val/", "a fifth of each class", "all samples"
-  std::vector<std::string> notes = {};  ///< see notes_on
+  std::vector<std::string> notes = {};  ///< warnings about the samples
 };
 
 /// Evaluates `network`, of any stage, on the test split of `data`. Throws without labels, or if the first output does

@@ -40,19 +40,19 @@ struct TargetInspection {
   std::vector<quant::FloatFallback> fallbacks;
   std::vector<std::string> padded;      ///< layers with more channels than in the network
   std::vector<std::string> notes = {};  ///< remarks of quantize and train that do not block any verb
-  bool holds() const;                   ///< whether no verb objects
+  bool holds() const;                   ///< returns whether no verb objects
 };
 
 /// Options of `inspect` and `inspect_file`.
 struct InspectOptions : InspectFields {
-  std::optional<Target> target = {};  ///< if set, the objections for this target are inspected too
+  std::optional<Target> target = {};  ///< target whose objections are inspected too; default: none
 };
 
 /// A Halfstep Model and its program in evaluation mode.
 struct Inspection {
   Stage stage = Stage::float_network;
   Model model;
-  Model compiled;  ///< in evaluation mode, with known extents
+  Model compiled;  ///< the network in evaluation mode, with assumed extents in place of dynamic dimensions
   runtime::ProgramSpec program;
   std::optional<TargetInspection> target = {};
 };
@@ -64,9 +64,9 @@ struct ForeignInspection {
   std::map<std::string, Dims> dims;             ///< assumed extents of inputs with dynamic dimensions
   std::optional<Model> model;                   ///< absent if the import needs inputs
   std::optional<runtime::ProgramSpec> program;  ///< program of the model, as `run` compiles it
-  std::vector<formats::NodeLine> nodes;         ///< if requested
-  std::map<std::string, double> seconds;        ///< duration of each step
-  std::optional<TargetInspection> target;       ///< if requested; without a model, the problems of its import
+  std::vector<formats::NodeLine> nodes;         ///< all nodes, if InspectOptions request them
+  std::map<std::string, double> seconds;        ///< duration of the steps open, import and compile
+  std::optional<TargetInspection> target;       ///< objections for the target of the options, or problems of the import
 };
 
 /// Returns all objections of quantize, convert and train on the way of the float or prepared `network` to `target`.
@@ -74,10 +74,15 @@ struct ForeignInspection {
 /// Throws for an integer program, and for a network prepared for another platform.
 TargetInspection inspect_target(const Model& network, const Target& target);
 
-/// Inspects a network of any stage, with its program in evaluation mode. Assumes extents for dynamic dimensions.
+/// Inspects a network of any stage, with its program in evaluation mode. A dynamic first dimension becomes
+/// `options.batch`, any other one the first of kAssumedExtents (detail/known_extents.h) that the network accepts.
+/// Throws if it accepts none, for a batch out of range, for an operator without a kernel on `options.device`, and the
+/// errors of inspect_target if a target is set.
 Inspection inspect(const Model& network, const InspectOptions& options = {});
 
-/// Inspects a foreign file. Dynamic dimensions other than the first become one of kAssumedExtents.
+/// Inspects an ONNX or Paddle file. Unsupported parts are listed in `coverage` instead of thrown. Dynamic dimensions
+/// get extents as in `inspect`. Throws bad_input for a file that cannot be read or is damaged, and for a batch out of
+/// range.
 ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
 }  // namespace halfstep::api

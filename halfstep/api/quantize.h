@@ -20,7 +20,7 @@ struct QuantizeResult {
   std::string preprocess = {};  ///< preprocessing of raw values, as JSON
   int64_t samples = 0;          ///< number of calibration samples
   std::vector<std::string> padded = {};       ///< layers padded with channels of zeros
-  std::vector<std::string> notes = {};        ///< warnings: see notes_on; ranges that may not hold
+  std::vector<std::string> notes = {};        ///< warnings about the samples, and about ranges that may not hold
   int64_t normalizations = 0;                 ///< number of batch norms folded into the preceding layers
   std::string batch_norms = "folded";         ///< treatment of batch norms in training
   std::optional<repair::Report> repair = {};  ///< corrections tried, and their results
@@ -35,7 +35,9 @@ QuantizeResult quantize(const Model& network, const Platform& platform, const Da
                         const QuantizeOptions& options = {}, const Settings& settings = {});
 
 /// Repairs a prepared, calibrated network with the methods of `options.repair` (docs/guides/correct_accuracy.md), on
-/// the calibration samples of `quantize`.
+/// the calibration samples of `quantize`. First sets `options.bits`. Throws bad_input for a network of another stage,
+/// samples that do not match or are too few, an unknown method and bit widths that the platform lacks. Throws if a
+/// layer computes NaN or infinities.
 QuantizeResult repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options = {},
                       const Settings& settings = {});
 
@@ -44,10 +46,14 @@ QuantizeResult repair(const Model& prepared, const Dataset& data, const Quantize
 Model prepared_of(const Model& network, const Dataset& data, const std::optional<Platform>& platform,
                   const QuantizeOptions& options = {}, const Settings& settings = {});
 
-/// Returns the report of `quantize`, derived from the prepared network alone.
+/// Returns the report of `quantize`, derived from the prepared network alone. Members that need samples (`samples`,
+/// `padded`, `notes`, `normalizations`, `repair`, `difference`) keep their defaults. Throws bad_input for a network of
+/// another stage.
 QuantizeResult audit(const Model& prepared);
 
-/// Changes the bit widths of some layers of a prepared network. Needs no samples, because observed ranges are kept.
+/// Changes the bit widths of some layers of a prepared network. Needs no samples, because observed ranges are kept. The
+/// report has the members of `audit`. Throws for a network of another stage, a pattern that matches no layer, and one
+/// Error with every operator whose bit widths the platform lacks.
 QuantizeResult change_bits(const Model& prepared, const std::vector<LayerBits>& bits);
 
 }  // namespace halfstep::api

@@ -17,9 +17,10 @@ namespace halfstep::api {
 /// A set of bit widths evaluated by a bit allocation.
 struct TriedBitWidths {
   std::string kind;  ///< "front", "uniform" or "chosen"
-  std::string what;
-  double bytes = 0, loss = 0;
-  std::optional<double> right = {};  ///< accuracy, or agreement with the teacher
+  std::string what;  ///< bit widths in words
+  double bytes = 0;  ///< size of the weights
+  double loss = 0;   ///< distance of the outputs to those of the float network, relative to their spread
+  std::optional<double> right = {};  ///< accuracy, or agreement with the float network, from 0 to 1
 };
 
 /// Execution time of one instruction of the integer program, by layer name.
@@ -29,6 +30,7 @@ struct LayerTime {
 };
 
 /// A sample that the integer program misclassifies. Without labels: one where it disagrees with the float network.
+/// Samples that the float network classifies correctly come first, then by index.
 struct WorstSample {
   int64_t index = 0;                      ///< index in the inspected split
   std::string label, in_float, on_codes;  ///< class names; label: "" if unknown
@@ -37,7 +39,7 @@ struct WorstSample {
 
 /// All contents of the report page.
 struct NetworkReport {
-  QuantizeResult audited;  ///< its `model` is the network
+  QuantizeResult audited;  ///< the network, and the report of its quantization
   AnalyzeResult analysis;
   std::optional<verify::VerifyReport> proof;
   std::string unproved;  ///< reason for a missing proof, or ""
@@ -50,7 +52,9 @@ struct NetworkReport {
 };
 
 /// Analyzes `prepared`, compares it with `integer`, or with its converted form, and measures times. If conversion
-/// fails, the report has no proof but the reason. Throws for other stages, and as analyze and verify.
+/// fails, the report has no proof but the reason. Throws bad_input for networks of other stages, samples that do not
+/// match, options out of range, and files of `options.training` or `options.bits` that cannot be read. Throws if layers
+/// compute NaN or infinity, and unsupported if a requested backend cannot run.
 NetworkReport report(const Model& prepared, const std::optional<Model>& integer, const Dataset& data,
                      const ReportOptions& options = {}, const Settings& settings = {});
 

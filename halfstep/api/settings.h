@@ -18,9 +18,9 @@ using Platform = quant::Platform;
 
 /// Settings of every verb that computes.
 struct Settings {
-  int threads = 0;  ///< 0: one per processor
-  uint64_t seed = 0;
-  ProgressCallback progress;
+  int threads = 0;                 ///< number of threads; 0: one per processor
+  uint64_t seed = 0;               ///< seed of all random numbers; equal seeds give equal results
+  ProgressCallback progress;       ///< called with stage, done, total and note; empty: no progress
   std::string python = "python3";  ///< interpreter for onnxruntime, unless HALFSTEP_PYTHON is set
 };
 

@@ -16,12 +16,12 @@ namespace halfstep::api {
 struct TrainResult {
   Model model;
   std::string digest;                      ///< digest of the trained weights
-  std::optional<double> accuracy;          ///< on the test split; absent without labels
+  std::optional<double> accuracy;          ///< accuracy on the test split, from 0 to 1; absent without labels
   std::optional<double> tested_loss = {};  ///< given loss on the test split
   double loss = 0;                         ///< training loss of the last epoch
   int64_t samples = 0;                     ///< number of samples of the test split
   std::string tested;                      ///< source of the test split: "val/", "a fifth of each class"
-  std::vector<std::string> notes;          ///< warnings, see notes_on
+  std::vector<std::string> notes;          ///< warnings about the samples and the training
   int64_t first_epoch = 0;                 ///< epochs completed by earlier runs
   int64_t epochs = 0;
   bool was_finished = false;                   ///< the run was already complete
@@ -30,8 +30,8 @@ struct TrainResult {
   int64_t frozen_weights = 0;                  ///< weights frozen because they oscillated
   std::string renormalized;                    ///< result of recomputing running statistics, if the recipe requests it
   train::TrainingHistory history;              ///< training history by epoch; empty without keep_best
-  std::string bits;                            ///< with a schedule, the bit widths of this stage
-  std::vector<TrainResult> stages;             ///< with a schedule, the results of earlier stages
+  std::string bits;                            ///< bit widths of this stage of a schedule; "" without one
+  std::vector<TrainResult> stages;             ///< results of earlier stages of a schedule
 };
 
 /// Trains a float or prepared `network` on the training split of `data`. Without labels, a prepared network is

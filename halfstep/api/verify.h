@@ -13,19 +13,23 @@
 namespace halfstep::api {
 
 /// Compares `prepared` and `integer` code for code on the test split of `data`. Checks both against the source model.
-/// Throws for networks of other stages.
+/// Differences are in the report. Throws bad_input for networks of other stages, the program of another network,
+/// samples that do not match or fill no batch, and options out of range. Throws unsupported if a requested backend
+/// cannot run.
 verify::VerifyReport verify(const Model& prepared, const Model& integer, const Dataset& data,
                             const VerifyOptions& options = {}, const Settings& settings = {});
 
-/// Returns the execution paths to compare. They include the source model if `prepared` has it.
+/// Returns the execution paths to compare, without external backends. `unquantized` is the source model or, if
+/// `prepared` has none, its float form. `prepared` and `integer` must have these stages.
 verify::ExecutionPaths paths_of(const Model& prepared, const Model& integer);
 
-/// Compares the execution paths on samples, layer by layer. `batch` as in VerifyOptions.
+/// Compares the execution paths on samples, layer by layer. `batch` is the number of samples at once, by default as
+/// many as fit into memory, at most 64. Throws bad_input if the samples fill no batch.
 verify::VerifyReport compare_on(const verify::ExecutionPaths& paths, const data::Samples& samples, ThreadPool& pool,
                                 const ProgressCallback& progress, std::optional<int64_t> batch = {});
 
-/// As compare_on, with the semantic check against the source model, and inside branches and loops. `prepared` is the
-/// network from which the paths were made.
+/// Compares the execution paths like compare_on, also inside branches and loops, and checks them against the source
+/// model. `prepared` is the network from which the paths were made. Throws the errors of compare_on.
 verify::VerifyReport prove(const verify::ExecutionPaths& paths, const Model& prepared, const data::Samples& samples,
                            const verify::SemanticOptions& options, ThreadPool& pool, const ProgressCallback& progress,
                            std::optional<int64_t> batch = {});

@@ -21,7 +21,7 @@ struct DataReport {
   Dims sample = {};                                         ///< [c, h, w] or [columns]; kUnknown if sizes differ
   std::vector<std::pair<std::string, int64_t>> sizes = {};  ///< counts by picture size, such as "640 x 480", most
                                                             ///< frequent first
-  bool raw = true;                                          ///< whether preprocessing applies to the values
+  bool raw = true;                                          ///< false if no preprocessing applies to the values
   int64_t measured = 0;                                     ///< number of samples for the statistics below
   double least = 0, most = 0;
   std::vector<double> mean = {}, deviation = {};  ///< statistics of unprocessed values, by channel
@@ -31,7 +31,7 @@ struct DataReport {
 /// Reads every sample of all splits of `data` once, on all threads. Throws for a damaged sample.
 DataReport inspect_data(const Dataset& data, const Settings& settings = {});
 
-/// As inspect_data, without reading samples. Nothing is measured.
+/// Describes `data` without reading samples: the measured members keep their defaults.
 DataReport describe_data(const Dataset& data);
 
 }  // namespace halfstep::api

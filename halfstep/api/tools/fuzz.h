@@ -36,11 +36,12 @@ struct FuzzReport {
   int64_t converted = 0, without_fallbacks = 0;  ///< graphs with an integer program; graphs without float fallbacks
   std::map<std::string, int64_t> operators;      ///< graphs by importable operator
   std::map<std::string, int64_t> on_codes;       ///< graphs by operator, for operators that platforms have on codes
-  std::map<std::string, std::map<std::string, int64_t>> outcomes;  ///< by check: fine, refused, skipped, found
-  std::map<std::string, int64_t> fallbacks;                        ///< graphs by Halfstep operator that stayed in float
-  std::map<std::string, int64_t> refusals;                         ///< counts by message, without names and numbers
-  std::map<std::string, int64_t> skips;                            ///< counts by reason
-  std::map<std::string, FuzzQuality> quality;                      ///< results by operator; "all" for all graphs
+  std::map<std::string, std::map<std::string, int64_t>>
+      outcomes;                                ///< numbers of graphs by check, and by fine, refused, skipped or found
+  std::map<std::string, int64_t> fallbacks;    ///< graphs by Halfstep operator that stayed in float
+  std::map<std::string, int64_t> refusals;     ///< counts by message, without names and numbers
+  std::map<std::string, int64_t> skips;        ///< counts by reason
+  std::map<std::string, FuzzQuality> quality;  ///< results by operator; "all" for all graphs
   std::vector<FuzzFinding> findings;
   double seconds = 0;
 };

@@ -17,7 +17,7 @@ struct PassStep {
   std::string name;
   int64_t before = 0, after = 0;  ///< number of operations, including those in regions
   double seconds = 0;
-  bool changed = false;  ///< whether the text of the network changed
+  bool changed = false;  ///< true if the text of the network changed
   std::string network;   ///< text of the network after the pass
 };
 

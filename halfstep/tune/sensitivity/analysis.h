@@ -22,7 +22,7 @@ namespace halfstep::sensitivity {
 /// Difference of two validation results: numbers of the second minus numbers of the first.
 struct Change {
   double loss = 0;
-  std::optional<double> right = {};  ///< share of samples, absent if there is no measure of correct answers
+  std::optional<double> right = {};  ///< change of accuracy or agreement, in shares of samples; absent without either
 };
 Change operator-(const train::ValidationResult& second, const train::ValidationResult& first);
 
@@ -30,7 +30,7 @@ Change operator-(const train::ValidationResult& second, const train::ValidationR
 struct ObservedRange {
   std::string observer;     ///< name in platform records
   float low = 0, high = 0;  ///< representable range, the outermost of several channels
-  double sqnr_db = 0;       ///< for the float network's values, on the watched samples
+  double sqnr_db = 0;       ///< SQNR of the float network's values on the watched samples
 };
 
 /// A finding of a rule at a quantizer, with options that may help.
@@ -43,15 +43,15 @@ struct QuantizerAnalysis {
   std::string name;  ///< name of the quantizer in the graph
   quant::AuditedQuantizer quantizer;
   Watched seen;
-  Change alone;    ///< from the float network to the network with this quantizer alone
-  Change up_to;    ///< from the float network to the network with this quantizer and all before it
-  Change without;  ///< from the network with all quantizers to that without this one
+  Change alone;    ///< change from the float network to the network with this quantizer alone
+  Change up_to;    ///< change from the float network to the network with this quantizer and all before it
+  Change without;  ///< change from the network with all quantizers to that without this one
   std::vector<ObservedRange> ranges = {};
   std::optional<Curvature> curvature = {};  ///< absent if gradients do not reach the quantizer
-  double sensitivity = 0;                   ///< sensitivity, see sensitivity_of
-  bool is_badly_scaled = false;             ///< badly scaled, see mark_badly_scaled
+  double sensitivity = 0;                   ///< result of sensitivity_of
+  bool is_badly_scaled = false;             ///< result of mark_badly_scaled
   std::vector<Suggestion> advice = {};
-  std::vector<std::string> suggestions = {};  ///< `advice` as text
+  std::vector<std::string> suggestions = {};  ///< sentences of `advice`
 };
 
 /// Sensitivity of a quantizer: the mean of the loss that it adds to the float network, and of the loss that the
@@ -65,10 +65,10 @@ void mark_badly_scaled(std::vector<QuantizerAnalysis>& quantizers);
 
 struct Analysis {
   int64_t samples = 0;
-  bool has_labels = false;  ///< without labels, loss is the distance to the float network, and right is agreement with
-                            ///< it
-  train::ValidationResult in_float, rounded,
-      on_codes;  ///< without quantizers, with all in float arithmetic, with integers
+  /// If false, every loss is a distance to the float network, and `right` the agreement with it.
+  bool has_labels = false;
+  /// Results without quantizers, with all quantizers in float arithmetic, and with integers.
+  train::ValidationResult in_float, rounded, on_codes;
   /// Badly scaled quantizers first, most wasted bits first. Then by decreasing sensitivity. Ties are in graph order.
   std::vector<QuantizerAnalysis> quantizers = {};
   std::vector<std::string> notes = {};  ///< values that could not be computed, with the reason
