@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
     names = given.only.split(",") if given.only else sorted(path.stem for path in given.folder.glob("*.onnx"))
-    print("| network | bits | rate | factor | held back: start | written | test: float | calibrated | written | losses | epoch |")
+    print("| network | bits | rate | factor | validation: start | written | test: float | calibrated | written | losses | epoch |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     rows = harmed = better = failed = 0
     for name in names:
@@ -92,7 +92,7 @@ def main():
                         failed += 1
                 print(row, flush=True)
                 rows, harmed, better = rows + 1, harmed + is_harmed, better + is_better
-    print(f"{rows} trainings: {better} better on the test images than calibrated, {harmed} harmed, {failed} failed")
+    print(f"{rows} trainings: {better} better on the test images than calibrated, {harmed} worse, {failed} failed")
     return 1 if harmed or failed else 0
 
 

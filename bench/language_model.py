@@ -138,7 +138,7 @@ def main():
             train(given, ids[:first], following[:first], letters, given.network)
         in_float = bits(given, given.network, data)
         print(f"float: {in_float:.4f} bits per character on {following[first:].size:,} of {following.size:,}\n")
-        print("| bit_widths | calibrated | fine-tuned | as integers | epochs | codes equal and meant |\n| --- | --- | --- | --- | --- | --- |", flush=True)
+        print("| bit widths | calibrated | fine-tuned | as integers | epochs | codes equal, semantic check |\n| --- | --- | --- | --- | --- | --- |", flush=True)
         differing = [cell(given, name, in_float, data, folder) for name in given.cells]
     sys.exit(1 if any(differing) else 0)
 

@@ -20,7 +20,7 @@ class Scope {
 
   /// Sets the type of every part of `expr`. Throws for an unknown name, a misused function or mismatched types.
   void check(Expr& expr, const Source& source) const;
-  /// As check. The whole expression must also have the given type.
+  /// Checks an expression that must have the type `type`. Throws as `check` does.
   void check_as(Expr& expr, ExprType type, const Source& source) const;
   /// Checks a call of a shape function, whose arguments are ports and attributes. The C++ compiler checks the function
   /// name.

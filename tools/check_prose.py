@@ -4,8 +4,9 @@
 usage: tools/check_prose.py [--table]    (needs python3-yaml and codespell)
 
 A page and the comments of a folder have limits for the lengths of sentences and paragraphs, and for how often they use
-"what" and semicolons. No text uses a word of DEPRECATED. A comment of a field does not begin as the rest of a sentence.
---table prints the measures of every page and folder.
+"what" and semicolons. No text uses a word of DEPRECATED, and neither do headings, tables and literal strings. A comment
+does not begin as the rest of a sentence. A commit of many files has a body. --table prints the measures of every page
+and folder.
 """
 import ast
 import collections
@@ -22,6 +23,7 @@ SENTENCE_MEDIAN, SENTENCE_P90, PARAGRAPH_P90 = 16, 28, 80
 RATES = {"what": (r"\bwhat\b", 2), "semicolon": (r";", 4)}  # occurrences in 1,000 words
 SUBJECT = 72
 COMMITS = 30
+FILES_WITHOUT_BODY = 12
 
 # Words that the project used in a sense of its own, and the term of the field.
 DEPRECATED = {
@@ -38,9 +40,20 @@ DEPRECATED = {
     r"\bwitness(es)?\b": "independent reference",
     r"\btaught\b": "distilled",
     r"\bfeature maps?\b|\bfeatures?\b": "activation",
+    r"\bstandings?\b": "validation result",
+    r"(?<!of )\bcourses?\b": "training history",
+    r"\bharm(s|ed|ful)?\b": "sensitivity, worse",
+    r"\b(a|the|its|their) reach\b": "representable range",
+    r"\bscaled_by\b": "requantization multiplier",
+    r"\bthe machine that looks\b": "fuzzer",
+    r"\btall(y|ies)\b": "score, count",
+    r"\bscenes?\b": "test network, setup",
 }
 
-FIELD = re.compile(r"///<\s*(of|that|as|what|the same|those|which)\b", re.IGNORECASE)
+HEADLESS = r"(of|that|as|what|the same|those|which|like above)\b"
+FIELD = re.compile(rf"///<\s*{HEADLESS}", re.IGNORECASE)
+COMMENT = re.compile(rf"\s*(///?|#) {HEADLESS}", re.IGNORECASE)
+STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`(])")
 PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s{2,}\S+\s{2,})")  # an empty line, or the next row of an aligned list
 ITEM = re.compile(r"\n(?=\s*(?:[-*]|\d+\.)\s)")
@@ -50,6 +63,7 @@ CODE = {".h", ".cpp", ".cu", ".cuh", ".inc"}
 EXCEPT = {
     "tests/pages/test_prose.py": "samples of what the check finds",
     "tools/check_prose.py": "the list of deprecated words",
+    "halfstep/train/loop/recipe.cpp": "the text of checkpoints, which keep the words of their version",
 }
 
 
@@ -97,6 +111,18 @@ def paragraphs(path):
     else:
         found = [*texts_of_yaml(yaml.safe_load(text)), *blocks(text, r"(?:^[ \t]*#.*\n)+", r"^\s*#")]
     return (part for block in found for part in PARAGRAPH.split(block))
+
+
+def phrases(path):
+    """Headings and tables of a page, and literal strings of more than one word without the values in quotes."""
+    text = path.read_text(errors="replace")
+    if path.suffix == ".md":
+        return re.findall(r"^\s*[|#].*", re.sub(r"```.*?```|\]\([^)]*\)", "", text, flags=re.S), re.M)
+    if path.suffix == ".py":
+        strings = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    else:
+        strings = STRING.findall(re.sub(r"^\s*(//|#).*$", "", text, flags=re.M)) if path.suffix in CODE else []
+    return [re.sub(r"'[^']*'", "", string) for string in strings if " " in string]
 
 
 class Prose:
@@ -150,10 +176,28 @@ def deprecated_words(name, prose):
             yield f"{name}: '{match.group(0)}' in '...{line}...', expected: {term}"
 
 
+def headless_comments(name, text):
+    previous = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        begins = COMMENT.match(line) and not previous.lstrip().startswith(("//", "#"))
+        if not name.endswith(".md") and (FIELD.search(line) or begins):
+            yield f"{name}:{number}: the comment cannot be read alone: {line.strip()}"
+        previous = line
+
+
 def commits(root):
-    """Subjects of the last commits. A copy without history has none."""
-    run = subprocess.run(["git", "log", f"-{COMMITS}", "--no-merges", "--format=%s"], cwd=root, capture_output=True, text=True)
-    return run.stdout.splitlines() if run.returncode == 0 else []
+    """(subject, body, number of files) of the last commits. A copy without history has none."""
+    command = ["git", "log", f"-{COMMITS}", "--no-merges", "--format=%x01%s%x00%b%x00", "--name-only"]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    for commit in run.stdout.split("\x01")[1:] if run.returncode == 0 else []:
+        subject, body, files = commit.split("\x00")
+        yield subject, body.strip(), len(files.split("\n")) - 3
+
+
+def commit_faults(subject, body, files):
+    yield from subject_faults(subject)
+    if files > FILES_WITHOUT_BODY and not body:
+        yield f"commit '{subject}': {files} files and no body, expected the reason of the change"
 
 
 def subject_faults(subject):
@@ -179,20 +223,20 @@ def main(root, shows_table):
     for name in names:
         parts = list(paragraphs(root / name))
         groups[group_of(name)] += parts
-        faults += deprecated_words(name, Prose(parts))
-        for number, line in enumerate((root / name).read_text(errors="replace").splitlines(), 1):
-            if FIELD.search(line):
-                faults.append(f"{name}:{number}: the comment cannot be read alone: {line.strip()}")
+        quotes = [] if "tests/" in name else phrases(root / name)  # tests quote records and notes of earlier versions
+        faults += deprecated_words(name, Prose([*parts, *quotes]))
+        faults += headless_comments(name, (root / name).read_text(errors="replace"))
     measured = {name: Prose(parts) for name, parts in sorted(groups.items())}
     for name, prose in measured.items():
         faults += [f"{name}: {fault}" for fault in prose.faults()]
-    faults += [fault for subject in commits(root) for fault in subject_faults(subject)]
+    logged = list(commits(root))
+    faults += [fault for commit in logged for fault in commit_faults(*commit)]
     faults += spelling(root, names)
     if shows_table:
         print("| text | words | sentence median / p90 | paragraph p90 | what | ; |\n| --- | --- | --- | --- | --- | --- |")
         for name, prose in measured.items():
             print("| " + " | ".join(map(str, [name, *prose.row()])) + " |")
-    print("\n".join(faults) or f"{len(measured)} texts with {sum(prose.words for prose in measured.values())} words, {len(commits(root))} commits")
+    print("\n".join(faults) or f"{len(measured)} texts with {sum(prose.words for prose in measured.values())} words, {len(logged)} commits")
     return 1 if faults else 0
 
 

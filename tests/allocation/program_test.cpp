@@ -55,7 +55,7 @@ TEST(Program, FindsWhatTryingEverythingFinds) {
   }
 }
 
-/// As many layers as large networks have. The result is near the optimum, after a number of nodes that is bounded in
+/// Large networks have as many layers. The result is near the optimum, after a number of nodes that is bounded in
 /// advance.
 TEST(Program, EndsForHundredsOfLayers) {
   constexpr int kLayers = 250, kFewest = 2, kMost = 8, kNodes = 2'000'000 / (kLayers * (kMost - kFewest + 1));

@@ -355,7 +355,7 @@ TEST(FlowProgram, ErrorsNameThePath) {
   EXPECT_TRUE(error.where.starts_with("scan 's', iteration 2: test.ir:3: node 'e': gather (")) << error.where;
 }
 
-/// As many rows as iterations, then a sum of the stacked rows.
+/// Stacks a row for each iteration, and adds up the rows.
 constexpr const char* kStacked = R"(graph stacked(x: f32[3], n: i64[]) {
   const @zero: i64[]
   const @one: i64[]

@@ -98,7 +98,7 @@ TEST(EarlierNotes, DamagedOnesAreNamed) {
   expect("table.gate", "sigmoid 1", "\"sigmoid 1\"", "a function with its number and the codes of two sides");
   expect("train.epoch", "soon", "\"soon\"", "JSON");
   expect("train.settings", "batch 32", "\"batch 32\"", "a name and a value with ': ' between them");
-  expect("train.course", "{}", "{}", "an object with standings");
+  expect("train.course", "{}", "{}", "an object with 'standings'");
   expect("train.course", R"({"standings":[7]})", "7", "an object");
 }
 

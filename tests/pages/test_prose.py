@@ -55,6 +55,29 @@ def test_words_of_comments_docstrings_and_texts_are_read(check, tmp_path):
     assert check.FIELD.search("int x;  ///< what is left")
 
 
+def test_words_of_headings_tables_and_literal_strings_are_read(check, tmp_path):
+    for name, text in {
+        "a.md": "## The road\n\n| a | an island |\n| --- | --- |\n| `a road` | [b](road.md) |\n",
+        "a.cpp": 'fail("the road " + name + " is an island");  // "road"\n// a road\n#include "road"\n',
+        "a.py": 'print("the road", "is an island", "road", "found \'road\'")\n',
+    }.items():
+        (tmp_path / name).write_text(text)
+        words = list(check.deprecated_words(name, check.Prose(check.phrases(tmp_path / name))))
+        assert [word.split("'")[1] for word in words] == ["road", "island"], words
+
+
+@pytest.mark.parametrize("comment", ["/// As above.", "  // What is left.", "# The same rule.", "int x;  ///< of the row"])
+def test_a_comment_that_cannot_be_read_alone_is_named(check, comment):
+    assert list(check.headless_comments("a.cpp", f"int y;\n{comment}\n"))
+    assert not list(check.headless_comments("a.cpp", f"// The first line ends\n{comment.replace('int x;  ///<', '//')}\n"))
+
+
+def test_a_commit_of_many_files_needs_a_body(check):
+    assert list(check.commit_faults("Rename the verbs", "", 13))
+    assert not list(check.commit_faults("Rename the verbs", "The field calls them so.", 13))
+    assert not list(check.commit_faults("Rename the verbs", "", 12))
+
+
 @pytest.mark.parametrize("subject", ["Add a check", "Process images by rows", "Pass the platform on"])
 def test_imperative_subjects_pass(check, subject):
     assert not list(check.subject_faults(subject))

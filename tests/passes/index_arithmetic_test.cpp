@@ -74,7 +74,7 @@ TEST(IndexArithmetic, CountedAngles) {
             "p f u a s g c m");
 }
 
-/// What is left of a mask of integers behind the elements that hide others.
+/// Remainder of a mask of integers behind the elements that hide others.
 TEST(IndexArithmetic, SoftenedMasks) {
   const std::string body =
       "  param @w: f32[4, 4]\n  const @k: f32[]\n  h = linear(x, w=@w)\n  f = cast(m) {to: \"f32\"}\n"

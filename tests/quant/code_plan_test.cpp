@@ -1,5 +1,5 @@
-// Which values of a network have codes, which operators stay in float and why, and which activation functions fuse into
-// another operator.
+// The code plan of a network: values with codes, operators that stay in float with the reason, and activation functions
+// that fuse into another operator.
 #include "halfstep/quant/prepare/code_plan.h"
 
 #include <fmt/format.h>

@@ -27,7 +27,7 @@ std::shared_ptr<const Source> source_of(const Model& network, const data::Sample
 /// Compares the source of `prepared` with its float form, on one batch of stored samples, or of given ones if none are
 /// stored.
 verify::FloatReport check_floats(const Model& prepared, const data::Samples& samples, ThreadPool& pool);
-/// As above, on these inputs.
+/// Compares the source of `prepared` with its float form on `inputs`.
 verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, ThreadPool& pool);
 
 /// Throws if a newly prepared network differs from its source model in float. Otherwise returns the measured

@@ -48,7 +48,7 @@ Model imported(const formats::File& file, const formats::Binding& binding) {
   return model;
 }
 
-/// As imported. Reports all unsupported parts at once.
+/// Imports the network, and reports all unsupported parts at once.
 Model imported_whole(const formats::File& file, const formats::Binding& binding) {
   Model model = formats::import_whole(file, binding);
   passes::separate_names(model);

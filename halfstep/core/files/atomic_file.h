@@ -16,7 +16,7 @@ namespace halfstep::io {
 /// target stays unchanged. Throws bad_input with path and reason. Then `path` is unchanged and the temporary removed.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
-/// As above. Messages name the file `shown`.
+/// Writes a file in the same way. Messages name the file `shown`.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
                 const std::filesystem::path& shown);
 

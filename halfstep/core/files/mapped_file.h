@@ -15,7 +15,8 @@ class MappedFile {
  public:
   /// Throws bad_input with path and reason, also for anything but a regular file.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
-  /// As open, for a file that must be inside `folder` after all links are resolved.
+  /// Opens a file that must be inside `folder` after all links are resolved. Throws as `open` does, and for a file
+  /// outside.
   static std::shared_ptr<const MappedFile> open_below(const std::filesystem::path& folder,
                                                       const std::filesystem::path& path);
   ~MappedFile();

@@ -29,7 +29,7 @@ std::string result_name(const OpInfo& info, const std::string& name, size_t port
 /// Returns `hint`, or the first of `hint.2`, `hint.3`, ... that is free for an operation and its results.
 std::string free_name(const Graph& graph, const OpInfo& info, const std::string& hint);
 
-/// As halfstep::check_site, for values.
+/// Returns the types of the results, like halfstep::check_site, for operands that are values.
 std::vector<Type> check_site(const OpInfo& info, std::span<ValueNode* const> operands, const Attributes& attributes,
                              const std::string& where);
 

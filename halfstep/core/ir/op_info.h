@@ -137,7 +137,7 @@ std::span<const OpInfo> all_operators();
 /// Returns nullptr for an unknown name.
 const OpInfo* find_operator(std::string_view name);
 
-/// As find_operator, but throws with a spelling suggestion. `where` starts the message.
+/// Returns the operator `name`. Throws with a spelling suggestion if there is none. `where` starts the message.
 const OpInfo& require_operator(std::string_view name, std::string_view where);
 
 /// Returns the operator that `format` calls `foreign_name`, legacy spellings included. nullptr if there is none.

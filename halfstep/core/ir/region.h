@@ -12,7 +12,7 @@ namespace halfstep {
 /// Outputs are named by position: "0", "1", ...
 Graph region_graph(const Block& region, std::string name);
 
-/// As region_graph, with the contents of the tensors, which are shared.
+/// Returns region_graph together with the contents of its tensors, which are shared.
 Model region_model(const Model& model, const Block& region, std::string name);
 
 /// Fills the regions of `to`, an operation without regions, with copies of the bodies of `graphs`. Arguments and

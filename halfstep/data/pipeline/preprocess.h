@@ -41,7 +41,7 @@ Preprocess applied(const PreprocessOptions& options, const Preprocess& own);
 /// ignore_orientation. Throws an Error that starts with `where`.
 PreprocessOptions parse_preprocess_options(const std::string& text, const std::string& where);
 
-/// As JSON. Equal values have equal text.
+/// Serializes as JSON. Equal values have equal text.
 std::string to_text(const Preprocess& preprocess);
 
 void set_preprocess(Model& model, const Preprocess& preprocess);

@@ -37,7 +37,7 @@ class Captured {
 
   /// Whether its programs are for arguments of these extents.
   bool has_extents(const Arrays& arguments) const;
-  /// The same programs for arguments that differ only in extents. nullopt if the function may depend on the extents
+  /// Returns its programs for arguments that differ only in extents. nullopt if the function may depend on the extents
   /// that differ. Throws Error if an operator does not accept them.
   std::optional<Captured> with_extents(const Arrays& arguments) const;
 

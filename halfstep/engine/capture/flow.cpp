@@ -50,7 +50,7 @@ Region traced(const std::string& what, const Arrays& operands, const Body& body)
   return region;
 }
 
-/// The same region with arguments for all captured arrays `all`, which include those of `region`.
+/// Returns `region` with arguments for all captured arrays `all`, which include its own.
 Graph taking(const Region& region, size_t operands, const Arrays& all) {
   Graph graph(region.model.graph.name());
   std::unordered_map<const detail::ValueNode*, Value> values;

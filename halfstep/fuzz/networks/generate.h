@@ -11,8 +11,8 @@
 
 namespace halfstep::fuzz {
 
-/// The same network for the same seed on every machine. Four of five networks are plain. Over many seeds, every
-/// importable operator occurs about equally often.
+/// Returns the network of a seed, which is the same on every machine. Four of five networks are plain. Over many seeds,
+/// every importable operator occurs about equally often.
 Network generate(uint64_t seed);
 
 /// A platform with overrides and bit widths.
@@ -23,7 +23,7 @@ struct Target {
   std::vector<std::pair<int, int>> bits;  ///< bit widths of weights and activations of some layers after calibration
   bool pad_channels = false;
 
-  /// As command-line options: "generic_int8 --overrides activations.bits=4 --weight-bits 2".
+  /// Command-line options of the target: "generic_int8 --overrides activations.bits=4 --weight-bits 2".
   std::string text() const;
 };
 

@@ -68,7 +68,7 @@ void make_reshape(Maker& maker, std::string_view op) {
   }
   const Dims said = said_dims(maker, x, dims);
   if (maker.chance(0.2) && x.rank() > 0 && dims.size() > 1 && dims[0] == x.dims[0]) {
-    // As exporters write it: the first extent comes from the shape of x, and one of the others is inferred.
+    // Exporters take the first extent from the shape of x, and let one of the others be inferred.
     const Known shape = maker.node("Shape", {x}, numbers({x.rank()}));
     const Known zero = maker.contents(Tensor(DType::i64, {1}), 0, 0);
     const Known one = maker.node("Gather", {shape, zero}, numbers({1}));

@@ -6,8 +6,8 @@
 
 namespace halfstep::passes {
 
-/// Inserts max(x, largest of the row - reach) before every active observer with a reach, and sets its reach to 0.
-/// Observers that need only the ends of rows for the range see these alone. Rows are the last axis.
+/// Inserts max(x, largest of the row - reach) before every active observer whose attribute `reach` is above 0, and sets
+/// it to 0. Observers that need only the ends of rows for the range see these alone. Rows are the last axis.
 void within_reach(Model& model);
 
 /// Masks before a softmax also use smaller magnitudes, such as BERT's -10000. Their exponential is 0 in float32, so

@@ -15,7 +15,7 @@ using Evaluate = std::function<std::vector<Tensor>(Op op, const std::vector<Tens
 /// Maximum result size in bytes that is folded. A small constant that is repeated must not become a large file.
 inline constexpr int64_t kMaxFoldedBytes = int64_t{1} << 20;
 
-/// Which operations to replace.
+/// Predicate that selects the operations to replace.
 using Folds = std::function<bool(Op op)>;
 
 /// Replaces every operation of the body that reads only tensors of Role::constant (at least one) by constant tensors

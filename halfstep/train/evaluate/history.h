@@ -38,7 +38,7 @@ std::string text_of(const TrainingHistory& history, const ValidationResult& vali
 /// For example "that of epoch 2", or "the network as it was given".
 std::string best_text(const TrainingHistory& history);
 
-/// As JSON. Equal values have equal text.
+/// Serializes as JSON. Equal values have equal text.
 std::string to_text(const TrainingHistory& history);
 
 /// Evaluates `model` (of any stage) on whole batches of `samples`. With a teacher, its outputs replace labels, and

@@ -15,7 +15,7 @@ namespace halfstep::train {
 /// samples. If they do not, or if the batch is already dynamic, returns `model` itself.
 Model with_dynamic_batch(const Model& model, const data::Samples& samples, ThreadPool& pool);
 
-/// Like above, tested on `inputs`, which hold at least two batches of the model.
+/// Returns `model` with a dynamic batch, tested on `inputs`, which hold at least two batches of the model.
 Model with_dynamic_batch(const Model& model, const Tensors& inputs, ThreadPool& pool);
 
 /// A note if with_dynamic_batch could not make the batch of `model` dynamic: steps and results then depend on the batch

@@ -18,7 +18,7 @@ namespace halfstep::repair {
 /// A network between two methods.
 struct State {
   Model model;  ///< prepared and calibrated
-  /// The same calibrated network with its original float weights and biases, before any correction or rounding. Methods
+  /// The calibrated network with its original float weights and biases, before any correction or rounding. Methods
   /// make `model` match its float form layer by layer.
   Model reference;
 };

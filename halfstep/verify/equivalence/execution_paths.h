@@ -116,7 +116,7 @@ struct ExecutionPaths {
   Model unquantized;  ///< the source model, or without one the prepared network without its quantizers
   std::vector<Layer> layers;
   Engine engine = {};  ///< external engine, compared with the integer program if set
-  /// The same engine for layers in branches and loops: the concatenated codes of all executions of a layer.
+  /// External engine for layers in branches and loops. It returns the concatenated codes of all executions of a layer.
   Engine inside = {};
   int64_t most_samples = std::numeric_limits<int64_t>::max();  ///< largest batch of the engine
   std::vector<Variant> variants = {};

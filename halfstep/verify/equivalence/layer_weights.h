@@ -19,7 +19,7 @@ struct LayerWeights {
 
   /// The real values of the codes in f64.
   Tensor floats() const;
-  /// The same in the order in which `product`, an operator with as many weights, stores them.
+  /// The real values in the order in which `product`, an operator with as many weights, stores them.
   Tensor floats_for(Op product) const;
   int64_t taps() const { return codes.size() / std::max<int64_t>(1, codes.dims()[0]); }
 };

@@ -111,7 +111,7 @@ Json standing_of_note(Json standing, const std::string& where) {
 void take_course(Metadata& metadata, const std::string& text, const std::string& where) {
   Json course = parse_json(text, where);
   if (!course.is_object() || !course.contains("standings") || !course["standings"].is_array())
-    refuse_value(course, where, "an object with standings");
+    refuse_value(course, where, "an object with 'standings'");
   for (Json& standing : course["standings"]) standing = standing_of_note(standing, where);
   if (course.contains("teacher")) course["teacher"] = standing_of_note(course["teacher"], where);
   course.erase("ended_below");

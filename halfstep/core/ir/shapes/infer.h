@@ -115,7 +115,7 @@ class Inference {
   Dims dims(std::string_view port, std::initializer_list<Dim> extents) const;
   /// Returns the dtype named by a string attribute.
   DType named_dtype(std::string_view attribute) const;
-  /// As named_dtype. Returns `otherwise` if the attribute is empty.
+  /// Returns the dtype named by a string attribute, or `otherwise` if the attribute is empty.
   DType named_dtype_or(std::string_view attribute, DType otherwise) const;
   /// Returns the type of the operand. For an absent operand, returns a placeholder for an output that is also absent.
   static Type like(const Operand& operand);

@@ -32,7 +32,7 @@ Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes,
 /// Returns `wanted`, where 0 keeps the extent of x at that axis and a single -1 is computed.
 Dims reshape(const OpSite& site, const Dims& x, const std::vector<int64_t>& wanted);
 
-/// As reshape. The extent at position `at` is the extent of axis `axis` of `like`.
+/// Returns `wanted` like reshape, with the extent of axis `axis` of `like` at position `at`.
 Dims reshape_by(const OpSite& site, const Dims& x, const Dims& like, const std::vector<int64_t>& wanted, int64_t at,
                 int64_t axis);
 
@@ -103,7 +103,7 @@ Dims scatter_nd(const OpSite& site, const Dims& x, const Dims& indices);
 Dims with_extent(const OpSite& site, const Dims& x, int64_t axis, int64_t extent);
 /// x without `axis`, or with extent 1 there.
 Dims reduce_axis(const OpSite& site, const Dims& x, int64_t axis, bool keep_dims);
-/// As reduce. With noop, an empty list of axes means no axes.
+/// Shape of a reduction over `axes`. An empty list means no axes with `noop`, or else all axes.
 Dims reduce_some(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes, bool keep_dims, bool noop);
 /// x with extents of 1 from `axis` on.
 Dims norm_statistics(const OpSite& site, const Dims& x, int64_t axis);

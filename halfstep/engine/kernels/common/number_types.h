@@ -98,7 +98,7 @@ template <class T>
 T saturated(double value) {
   constexpr T kLowest = std::numeric_limits<T>::lowest(), kHighest = std::numeric_limits<T>::max();
   if (!(value > static_cast<double>(kLowest))) return value == value ? kLowest : T(0);
-  // As doubles, the highest 64-bit numbers round up to a power of two, which is out of range.
+  // The highest 64-bit numbers round up to a power of two in double, which is out of range.
   return value >= static_cast<double>(kHighest) ? kHighest : static_cast<T>(value);
 }
 

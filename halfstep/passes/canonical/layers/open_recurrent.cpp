@@ -97,7 +97,7 @@ States gru_step(const Place& at, const Direction& d, const States& states, Value
   return {at.sum(candidate, change)};
 }
 
-/// As gru_step, with the reset gate in front of the recurrent product of the candidate.
+/// A step of a GRU with the reset gate in front of the recurrent product of the candidate.
 States reset_first_step(const Place& at, const Direction& d, const States& states, Value x) {
   const int64_t h = d.hidden;
   const Value from_x = at.linear(x, d.x), before = states[0];

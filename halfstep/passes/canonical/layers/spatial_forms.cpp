@@ -237,7 +237,7 @@ class SpatialForms {
     return permute(reshape(made, {-1, windows, dims[1], dims[2], dims[3]}), {0, 2, 1, 3, 4});
   }
 
-  /// As volume, for x[n, d, c, h, w] with extents that only a run knows.
+  /// Rewrites a layer over volumes x[n, d, c, h, w] with extents that only a run knows.
   Value open_volume(Value x, const SpatialAxis& depth, const Layer& layer) {
     const int64_t channels = depth.kernel * x.dims()[2];
     const Value starts = open().window_starts(x, 1, depth);

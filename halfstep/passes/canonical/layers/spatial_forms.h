@@ -29,7 +29,7 @@ struct RewrittenLayer {
   Op layer;                         ///< its convolution, or else its last operator
 };
 
-/// As above for the layers that are `wanted`, which returns false for all others.
+/// Rewrites the layers for which `wanted` returns true, and returns them in the order of the network.
 std::vector<RewrittenLayer> spatial_forms(Model& model, const std::function<bool(Op layer)>& wanted);
 
 /// Moves an activation function that follows a conv2d and operators that move its result to the conv2d, if that `fuses`
