@@ -165,7 +165,7 @@ TEST(Errors, TestData) {
             errors::value_not_a_tensor(set + "/input_0.pb", "words", "sequence"));
   io::write_file(folder / "tolerance.json", std::string_view(R"({"rtol": "small"})"));
   EXPECT_EQ(diagnostic_of([&] { read_tolerance(folder.path(), {}); }),
-            errors::tolerance_not_a_number((folder / "tolerance.json").string(), "rtol"));
+            errors::tolerance_not_a_number((folder / "tolerance.json").string(), "rtol", "\"small\""));
 }
 
 TEST(Errors, Platforms) {

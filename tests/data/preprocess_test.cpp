@@ -60,7 +60,7 @@ TEST(Preprocess, RefusesWhatIsNoPreprocessing) {
   const auto error = [](const std::string& text) {
     return diagnostic_of([&] { applied(data::parse_preprocess_options(text, "it"), {}); });
   };
-  EXPECT_EQ(error("scale"), errors::preprocess_not_json("it"));
+  EXPECT_EQ(error("scale"), errors::preprocess_not_json("it", "scale"));
   EXPECT_EQ(error(R"({"scale": "big"})"), errors::preprocess_value("it", "scale", "a number"));
   EXPECT_EQ(error(R"({"scale": 0})"), errors::preprocess_number("preprocessing", "scale", 0, "a number that is not 0"));
   EXPECT_EQ(error(R"({"mean": [1, "x"]})"), errors::preprocess_value("it", "mean", "a list of numbers"));

@@ -94,7 +94,8 @@ TEST(PaddleRefusals, OfValuesBehindConditions) {
   auto& op = selected.op("select_input", {{"X", "v"}, {"Mask", "m"}}, {{"Out", "z"}});
   op.mutable_inputs(0)->add_arguments("x");
   selected.fetch("z");
-  EXPECT_EQ(refusal(selected), errors::selection_not_supported("m.pdmodel: node 'z': select_input"));
+  EXPECT_EQ(refusal(selected), errors::selection_not_supported("m.pdmodel: node 'z': select_input",
+                                                               "'x', which no conditional block computes"));
 }
 
 /// A constant of one element.

@@ -58,7 +58,7 @@ Tolerance read_tolerance(const std::filesystem::path& folder, const Tolerance& o
   const auto json = nlohmann::json::parse(io::read_text_file(path), nullptr, false);
   const auto number = [&](const char* key, double usual) {
     if (!json.is_object() || !json.contains(key)) return usual;
-    if (!json[key].is_number()) fail(errors::tolerance_not_a_number(path.string(), key));
+    if (!json[key].is_number()) fail(errors::tolerance_not_a_number(path.string(), key, json[key].dump()));
     return json[key].get<double>();
   };
   return {number("rtol", otherwise.relative), number("atol", otherwise.absolute), otherwise.exact};

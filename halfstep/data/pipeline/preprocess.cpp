@@ -42,12 +42,14 @@ void reverse_channels(Tensor& batch) {
   }
 }
 
+constexpr size_t kShownText = 60;  ///< most characters of a text in a message
+
 /// Checked access to the members of a JSON object.
 class Members {
  public:
   Members(const std::string& text, const std::string& where)
       : json_(nlohmann::json::parse(text, nullptr, false)), where_(where) {
-    if (!json_.is_object()) fail(errors::preprocess_not_json(where));
+    if (!json_.is_object()) fail(errors::preprocess_not_json(where, text.substr(0, kShownText)));
   }
 
   std::optional<std::vector<float>> numbers(const char* key) const {

@@ -1,5 +1,7 @@
 // Selects a value of a list by a mask. The other values may be undefined. If only a run determines the mask, the two
 // values must come from two conditional blocks with a condition and its opposite, which become the regions of one `if`.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/ir/ops.h"
@@ -32,10 +34,10 @@ bool is_opposite(const Translator::Conditional& other, Value condition) {
 }
 
 void make_branches(Translator& translator, const Node& node, const Slot& list) {
-  const auto refuse = [&] { fail(errors::selection_not_supported(node.where())); };
-  if (list.values.size() != 2) refuse();
+  const auto refuse = [&](const std::string& found) { fail(errors::selection_not_supported(node.where(), found)); };
+  if (list.values.size() != 2) refuse(fmt::format("{} values", list.values.size()));
   const auto otherwise = translator.postponed(list.values[0]), then = translator.postponed(list.values[1]);
-  if (!otherwise || !then) refuse();
+  if (!otherwise || !then) refuse(fmt::format("'{}', which no conditional block computes", list.values[then ? 0 : 1]));
   const Value condition = condition_of(translator.require(node, {"Mask", 1}).value);
   const auto place = [](const Translator::Conditional& block, const std::string& value) {
     return std::ranges::find(block.outputs, value) - block.outputs.begin();
@@ -44,7 +46,7 @@ void make_branches(Translator& translator, const Node& node, const Slot& list) {
   const bool fits = condition && condition_of(then->condition.value) == condition &&
                     is_opposite(*otherwise, condition) && then->outputs.size() == otherwise->outputs.size() &&
                     place(*otherwise, list.values[0]) == output;
-  if (!fits) refuse();
+  if (!fits) refuse("conditional blocks whose conditions or outputs do not match");
   std::vector<Operand>& results = then->joined[otherwise.get()];
   if (results.empty()) {
     std::vector<FillRegion> fill;
