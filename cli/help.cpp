@@ -32,7 +32,7 @@ std::string describe(const api::BoundOption& option) {
   const api::OptionEntry& entry = *option.entry;
   std::string text(entry.doc);
   if (entry.range != nullptr)
-    text += fmt::format(" [{}{}{}]", entry.range->text(), entry.unit.empty() ? "" : " ", entry.unit);
+    text += fmt::format(" [{}{}]", entry.range->text(), entry.unit.empty() ? "" : fmt::format(" ({})", entry.unit));
   const api::Words now = option.words();
   if (!now.empty() && !option.is_switch) text += fmt::format(" (default: {})", fmt::join(now, ","));
   if (entry.required) text += " (required)";

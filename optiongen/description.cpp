@@ -60,6 +60,14 @@ std::string command_name(std::string verb) {
   return verb + "Command";
 }
 
+/// The sentence of an option begins with a word. A literal would get a capital in documentation.
+void check_sentence(const Option& option) {
+  const std::string first = option.doc.substr(0, option.doc.find(' '));
+  const bool is_word = first.find_first_of("=<>:*/.0123456789") == std::string::npos || first.ends_with(':');
+  if (!is_word || has(option.choices, first))
+    throw Wrong(fmt::format("{}: found a sentence that begins with '{}', expected a verb or a noun", option.where, first));
+}
+
 }  // namespace
 
 bool Range::contains(double number) const {
@@ -217,6 +225,7 @@ std::vector<Leaf> Descriptions::leaves(const Verb& verb) const {
 }
 
 void Descriptions::check_option(const Option& option) const {
+  check_sentence(option);
   const auto wrong = [&](const std::string& what) {
     throw Wrong(fmt::format("{}: found the default '{}', expected {}", option.where, option.default_text, what));
   };

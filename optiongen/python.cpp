@@ -55,7 +55,7 @@ std::string parameter(const Option& option) {
 std::string about(const Descriptions& all, const Option& option) {
   std::string text = sentence(option.doc);
   if (!option.range.empty())
-    text += fmt::format(" Range: {}{}.", all.range(option).text(), option.unit.empty() ? "" : " " + option.unit);
+    text += fmt::format(" Range: {}{}.", all.range(option).text(), option.unit.empty() ? "" : fmt::format(" ({})", option.unit));
   return text;
 }
 

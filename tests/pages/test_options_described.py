@@ -67,6 +67,8 @@ def test_a_member_and_a_flag_for_each_option(tmp_path):
         ("default: test", "default: half", ["part", "'half'", "test, train"]),
         ("range: share", "range: shares", ["ema", "'shares'"]),
         ("        doc: part of the data\n", "", ["part", "doc"]),
+        ("doc: part of the data", "doc: test is a fifth of the data", ["part", "'test'", "a verb or a noun"]),
+        ("doc: part of the data", "doc: KEY=PART of the data", ["part", "'KEY=PART'", "a verb or a noun"]),
         ("type: number", "kind: number", ["ema", "'kind'"]),
     ],
 )
