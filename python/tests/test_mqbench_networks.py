@@ -45,7 +45,7 @@ def recorders():
 
 
 @needs_records
-def test_the_witness_has_the_recorded_quantizers_in_their_order(recorders):
+def test_the_reference_has_the_recorded_quantizers_in_their_order(recorders):
     networks, cases = recorders
     count = 0
     chains = json.loads((FOLDER / "cases_head.json").read_text())["chains"]

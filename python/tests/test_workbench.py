@@ -59,11 +59,11 @@ def test_a_teacher_does_what_it_does_on_the_command_line(folder, network, sample
     data, teacher = folder / "samples.npz", folder / "run/model.safetensors"
     prepared = hs.quantize(network, "generic_int8", data=samples, weight_bits=4, activation_bits=4)
     prepared.save(tmp_path / "prepared.safetensors")
-    taught = prepared.copy()
-    fit = hs.train(taught, samples, epochs=1, teacher=hs.load(teacher), teacher_weight=4, weight_decay=1e-3)
+    distilled = prepared.copy()
+    fit = hs.train(distilled, samples, epochs=1, teacher=hs.load(teacher), teacher_weight=4, weight_decay=1e-3)
     told = json.loads(run("train", tmp_path / "prepared.safetensors", "--data", data, "--epochs", 1, "--teacher", teacher, "--teacher-weight", 4,
-                          "--weight-decay", 1e-3, "--out", tmp_path / "taught", "--json"))  # fmt: skip
-    same_file(taught, tmp_path / "taught/model.safetensors", tmp_path)
+                          "--weight-decay", 1e-3, "--out", tmp_path / "distilled", "--json"))  # fmt: skip
+    same_file(distilled, tmp_path / "distilled/model.safetensors", tmp_path)
     assert fit.values["validation"] == told["validation"]
     assert fit.values["loss"] == told["loss"]
     assert 0 <= told["validation"]["teacher"]["accuracy"] <= 1

@@ -18,7 +18,7 @@ TEST(FloatScale, FactorsGoFromLeftToRight) {
   EXPECT_EQ(float_pool_factor(0.1F, 0.7F, 9.0F), 0.1F / (0.7F * 9.0F));
 }
 
-TEST(FloatScale, StepsAreWholeNumbersHalfToEven) {
+TEST(FloatScale, StepsAreIntegersHalfToEven) {
   EXPECT_EQ(whole_steps(0.5F), 0);
   EXPECT_EQ(whole_steps(1.5F), 2);
   EXPECT_EQ(whole_steps(-2.5F), -2);

@@ -12,7 +12,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // A11.4
-TEST(Scalar, QuotientsOfWholeNumbersGoTowardsZeroAndAreNeverUndefined) {
+TEST(Scalar, QuotientsOfIntegersGoTowardsZeroAndAreNeverUndefined) {
   EXPECT_EQ(quotient_of<int32_t>(-7, 2), -3);
   EXPECT_EQ(quotient_of<int32_t>(7, 0), 0);
   EXPECT_EQ(quotient_of(std::numeric_limits<int32_t>::min(), int32_t{-1}), std::numeric_limits<int32_t>::min());
@@ -29,7 +29,7 @@ TEST(Scalar, ExtremesKeepANaNOfTheFirst) {
   EXPECT_EQ(min_of(2, 3), 2);
 }
 
-TEST(Scalar, MagnitudesAndWholeNumbers) {
+TEST(Scalar, MagnitudesAndIntegers) {
   EXPECT_EQ(abs_of(-2.5F), 2.5F);
   EXPECT_EQ(abs_of(uint16_t{7}), 7);
   EXPECT_EQ(rint_of(2.5), 2.0);

@@ -180,7 +180,7 @@ TEST(Function, TakesWholeStepsWithTheirGradients) {
   expect_same(train(true), train(false));
 }
 
-TEST(Function, DrawsAnewInTheOrderOfItsSteps) {
+TEST(Function, DrawsAgainInTheOrderOfItsSteps) {
   const auto draw = [](bool captures) {
     seed(7);
     Function function([](const Arrays& x) -> Arrays { return {apply("add", {x[0], uniform({3})}), normal({2})}; });

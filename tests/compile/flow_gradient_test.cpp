@@ -291,7 +291,7 @@ Model loop() {
 
 /// A counter that is converted to float, and a state that does not depend on the variables. Neither has a gradient, and
 /// none is requested.
-TEST(FlowGradients, WholeNumbersHaveNone) {
+TEST(FlowGradients, IntegersHaveNone) {
   Model model = model_of(R"(graph g(x: f64[3], n: i64[]) {
     param @w: f64[3]
     const @zero: i64[]

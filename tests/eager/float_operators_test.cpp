@@ -67,7 +67,7 @@ TEST(FloatOperators, CastHoldsAndWraps) {
 }
 
 // A11.4
-TEST(FloatOperators, WholeNumbersNeverTrap) {
+TEST(FloatOperators, IntegersNeverTrap) {
   const Tensor lowest = wholes({2}, {INT64_MIN, 7}), minus = wholes({2}, {-1, 0});
   EXPECT_EQ(values_of<int64_t>(run("div", {lowest, minus})[0]), (Wholes{INT64_MIN, 0}));
   EXPECT_EQ(values_of<int64_t>(run("modulo", {lowest, minus})[0]), (Wholes{0, 0}));

@@ -23,7 +23,7 @@ TEST(FloatFallbacks, AreListedInTheOrderOfTheGraph) {
 }
 
 /// Ids and their extents stay the same in an integer program.
-TEST(FloatFallbacks, AreNoWholeNumbers) {
+TEST(FloatFallbacks, AreNoIntegers) {
   const Model model = test::prepared(test::network(
       "graph g(i: i64[2, 3]) {\n  param @t: f32[5, 4]\n  param @w: f32[3, 4]\n  r = reshape(i) {dims: [-1]}\n"
       "  e = gather(x=@t, indices=r)\n  y = linear(e, w=@w)\n  return y\n}\n"));

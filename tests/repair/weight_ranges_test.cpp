@@ -120,7 +120,7 @@ TEST(WeightRanges, OfPowersOfTwo) {
   EXPECT_EQ(scale, std::exp2(std::nearbyint(std::log2(scale))));
 }
 
-TEST(WeightRanges, StayWhereWeightsAreMadeAnewOrLevelsAreUneven) {
+TEST(WeightRanges, StayWhereWeightsAreRecomputedOrLevelsAreUneven) {
   for (const char* kind : {"dorefa", "apot"}) {
     Grouped one("generic_int8", {{"weights.quantizer", kind}});
     EXPECT_FALSE(ranges_by_outputs(one.model, one.samples(), one.pool)) << kind;

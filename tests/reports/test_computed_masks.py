@@ -21,7 +21,7 @@ def test_reported_masks(bench, shared, network):
     assert min(sqnr(found[name], expected[name]) for name in expected) > 25
 
 
-def test_mask_of_whole_numbers_needs_no_float(bench, shared):
+def test_mask_of_integers_needs_no_float(bench, shared):
     case = shared / "reports" / "mask_from_input"
     ended = bench.run("inspect", case / "c42_in_fmin.onnx", "--platform", "generic_int8")
     assert "quantize, convert and train accept the network" in ended.out

@@ -45,7 +45,7 @@ FitOptions options_for(double rate, int64_t epochs = 4) {
   return options;
 }
 
-TEST(SplitValidation, TakesATenthInWholeNumbers) {
+TEST(SplitValidation, TakesATenthInIntegers) {
   const data::Dataset data = random_data(2000);
   const auto validation_split_of = [&](int64_t count, int64_t at_once) {
     data::Samples some = all_of(data);
