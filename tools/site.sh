@@ -1,7 +1,7 @@
 #!/bin/sh
 # Build the pages of docs/, README and the generated references as a site in build/site. Its generator comes from PyPI
-# (the extra `docs` of pyproject.toml) and is installed in build/docs_venv. Dead references are errors, and pages without
-# a section.
+# (the extra `docs` of pyproject.toml) and is installed in build/docs_venv. Dead references are errors, and so are pages
+# without a section.
 # usage: tools/site.sh [BUILD]    (BUILD: a finished build folder with the Python package; default build/release)
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,7 +31,8 @@ sed -i 's#](docs/#](#g; s#](\.\./#](#g' $pages/*.md
 sed -i 's#](\.\./\.\./#](../#g' $pages/*/*.md
 $venv/bin/python tools/reference.py "$build" $pages/reference
 $venv/bin/sphinx-build --quiet --fail-on-warning -b html $pages build/site
-unlabelled=$(cd build/site && grep -rL --include='*.html' section-label . | grep -vx './\(index\|genindex\|search\).html' || true)
+unlabelled=$(grep -rL --include='*.html' section-label build/site |
+  grep -vx 'build/site/\(index\|genindex\|search\).html' || true)
 if [ -n "$unlabelled" ]; then
   echo "site: pages without a section, see docs/contents.md: $unlabelled" >&2
   exit 1

@@ -33,3 +33,7 @@ def test_hooks_call_programs_that_exist():
     called = {hook["id"]: re.search(r"tools/[\w.]+", hook["entry"])[0] for hook in hooks}
     assert called and not [path for path in called.values() if not (ROOT / path).is_file()]
     assert all(hook["language"] == "system" for hook in hooks)
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_bytes()) <= 7000
