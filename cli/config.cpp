@@ -88,8 +88,9 @@ void read_config(const std::filesystem::path& file, const std::vector<api::Bound
       if (pair.second.IsNull()) continue;
       const std::string where = fmt::format("{}: {}", at, pair.first.Scalar());
       const api::Words words = words_of(pair.second, where);
-      if (words == option.words()) continue;  // a default value does not conflict with other options
-      if (!given.in_file.emplace(option.entry->name, GivenWords{words, where}).second)
+      const bool is_default = words == option.words();
+      if (is_default && words.empty()) continue;  // "[]" for a list that is not set
+      if (!given.in_file.emplace(option.entry->name, GivenWords{words, where, is_default}).second)
         fail(errors::config_of_other_form(where, "a second value", "one"));
     } catch (const Error& error) {
       found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());

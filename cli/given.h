@@ -14,7 +14,8 @@ namespace halfstep::cli {
 /// Words of an option, and their origin for messages.
 struct GivenWords {
   api::Words words;
-  std::string where;  ///< "train: --epochs", "run.yaml:3: epochs"
+  std::string where;        ///< "train: --epochs", "run.yaml:3: epochs"
+  bool is_default = false;  ///< a value in a file that is the default: it neither conflicts nor stands for a choice
 };
 
 /// Option values by the name of the option.
@@ -23,11 +24,15 @@ struct Given {
   std::map<std::string, GivenWords> in_file;
   std::string file;  ///< the configuration file, or ""
 
-  bool has(const std::string& option) const { return on_command_line.contains(option) || in_file.contains(option); }
+  /// Whether the user chose a value.
+  bool has(const std::string& option) const {
+    const auto found = in_file.find(option);
+    return on_command_line.contains(option) || (found != in_file.end() && !found->second.is_default);
+  }
 };
 
-/// Reads a configuration file: a YAML mapping from option names to values. Ignores values that equal the default.
-/// Throws config_unreadable, config_of_other_form, and unknown_option with the nearest name.
+/// Reads a configuration file: a YAML mapping from option names to values. Throws config_unreadable,
+/// config_of_other_form, and unknown_option with the nearest name.
 void read_config(const std::filesystem::path& file, const std::vector<api::BoundOption>& options, Given& given);
 
 /// Sets the variables of the options. The command line has priority over the file. Throws one Error with all wrong

@@ -65,6 +65,20 @@ TEST_F(Config, the_command_line_comes_first_and_says_so) {
   EXPECT_NE(out.find("seed: 7  # run.yaml\n"), std::string::npos) << out;
 }
 
+TEST_F(Config, a_default_in_the_file_is_one_of_its_values) {
+  write("epochs: 20\nresume: false\noverwrite: false\n");
+  const auto printed = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"train", "--config", "run.yaml", "--print-config"};
+    words.insert(words.end(), more.begin(), more.end());
+    return workspace_.expect(0, words).out;
+  };
+  const std::string alone = printed({}), beside = printed({"--epochs", "5", "--resume"});
+  EXPECT_NE(alone.find("epochs: 20  # run.yaml\n"), std::string::npos) << alone;
+  EXPECT_NE(beside.find("epochs: 5  # command line, over 20 in run.yaml\n"), std::string::npos) << beside;
+  EXPECT_NE(beside.find("resume: true  # command line, over false in run.yaml\n"), std::string::npos) << beside;
+  EXPECT_EQ(errors_with_file("epochs: 20\nepochs: 30\n").front().entry, &errors::config_of_other_form_entry);
+}
+
 TEST_F(Config, what_is_wrong_is_named_all_at_once) {
   using Errors = std::vector<Diagnostic>;
   EXPECT_EQ(errors_with_file("epoch: 3\nseeds: 1\n"),
