@@ -80,6 +80,16 @@ TEST(EarlierFiles, AreProvedEqual) {
   }
 }
 
+/// No program was kept beside this file.
+TEST(EarlierFiles, ThePlacementOfMQBenchConvertsToAnEqualProgram) {
+  const Model prepared = open("tensorrt_prepared");
+  EXPECT_EQ(quant::platform_of(prepared).name, "tensorrt");
+  const verify::VerifyReport report =
+      verify(prepared, convert(prepared, {.float_fallback = true}).model, digits(), {}, {});
+  EXPECT_TRUE(report.equal());
+  EXPECT_FALSE(report.layers.empty());
+}
+
 /// The data in a Model decides the program: an earlier file converts to the same program as it did then.
 TEST(EarlierFiles, ConvertToTheProgramsOfThen) {
   for (const Pair& one : kPairs) {
