@@ -11,7 +11,7 @@ endforeach()
 add_library(halfstep_shared SHARED ${objects})
 set_target_properties(halfstep_shared PROPERTIES LINKER_LANGUAGE CXX)
 add_library(halfstep::halfstep ALIAS halfstep_shared)
-target_link_libraries(halfstep_shared PRIVATE halfstep_lib PUBLIC fmt::fmt)
+target_link_libraries(halfstep_shared PRIVATE halfstep_lib)
 target_compile_features(halfstep_shared INTERFACE cxx_std_20)
 target_include_directories(halfstep_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(halfstep_shared PROPERTIES OUTPUT_NAME halfstep EXPORT_NAME halfstep VERSION ${PROJECT_VERSION}
@@ -28,7 +28,7 @@ install(SCRIPT cmake/public_headers.cmake COMPONENT library)
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/halfstep)
 install(EXPORT halfstep NAMESPACE halfstep:: FILE halfstep-targets.cmake DESTINATION ${config} COMPONENT library)
 file(WRITE ${CMAKE_BINARY_DIR}/halfstep-config.cmake
-     "include(CMakeFindDependencyMacro)\nfind_dependency(fmt)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/halfstep-targets.cmake)\n")
+     "include(\${CMAKE_CURRENT_LIST_DIR}/halfstep-targets.cmake)\n")
 # Before 1.0, a new minor version may break compatibility.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/halfstep-config-version.cmake COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH HALFSTEP_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
