@@ -29,7 +29,7 @@ int choose_bits(api::BitsCommand& command, const Given&) {
   api::save(result.allocation.model, command.out.path);
   if (result.proof) api::save(result.proof->integer, program.path);
   repair::remove_checkpoints(options.quantize.repair);
-  if (!options.train.folder.empty()) train::remove_run(options.train.folder);
+  if (options.train.folder) train::remove_run(*options.train.folder);
   print_notes(result.allocation.notes);
   print_result(command.common, result, command.out.path);
   return result.proof && !result.proof->equivalence.equal() ? kDifference : kDone;

@@ -59,7 +59,7 @@ api::Platform load_platform(const api::CommonOptions& common, const api::TargetO
 }
 
 std::optional<api::Platform> platform_of(const api::CommonOptions& common, const api::TargetOptions& target) {
-  if (target.platform.empty()) return std::nullopt;
+  if (!target.platform) return std::nullopt;
   return load_platform(common, target);
 }
 

@@ -36,8 +36,9 @@ int export_as_c(Model network, api::ExportCommand& command, bool has_data) {
 }
 
 int export_network(api::ExportCommand& command, const Given& given) {
-  if (command.options.format == "c") return export_as_c(api::load(command.model), command, given.has("data"));
-  if (command.options.format == "deploy") return export_for_tools(api::load(command.model), command);
+  if (command.options.format == api::ExportFormat::c)
+    return export_as_c(api::load(command.model), command, given.has("data"));
+  if (command.options.format == api::ExportFormat::deploy) return export_for_tools(api::load(command.model), command);
   const auto claim = require(command.out);
   const auto exported = api::export_onnx(api::load(command.model), command.out.path, command.options);
   print_report(command.out.path, exported, command.common.json);

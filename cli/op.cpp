@@ -121,7 +121,7 @@ int finish(const Report& report, bool json) {
 int run_golden_command(const api::OpCommand& command) {
   const api::OpRequest& options = command.options;
   if (options.problems.size() != 1)
-    fail(errors::number_of_arguments("op", options.mode, options.problems.size(), "FILE.json"));
+    fail(errors::number_of_arguments("op", name(options.mode), options.problems.size(), "FILE.json"));
   api::GoldenRequest request{options.problems.front()};
   if (options.operators) request.operators = *options.operators;
   return finish(api::run_golden(request, settings_of(command.common)), command.common.json);
@@ -130,12 +130,12 @@ int run_golden_command(const api::OpCommand& command) {
 int run_operators_command(const api::OpCommand& command) {
   const api::OpRequest& options = command.options;
   const int ways = !options.problems.empty() + options.operators.has_value() + command.all;
-  if (ways != 1) fail(errors::problems_not_chosen(options.mode, ways == 0 ? "none" : "more than one"));
+  if (ways != 1) fail(errors::problems_not_chosen(name(options.mode), ways == 0 ? "none" : "more than one"));
   return finish(api::run_operators(options, settings_of(command.common)), command.common.json);
 }
 
 int check_operators(api::OpCommand& command, const Given&) {
-  return command.options.mode == "golden" ? run_golden_command(command) : run_operators_command(command);
+  return command.options.mode == api::OpCheck::golden ? run_golden_command(command) : run_operators_command(command);
 }
 
 }  // namespace

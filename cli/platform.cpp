@@ -13,7 +13,7 @@ using api::PlatformCommand;
 
 /// Loads a platform of the arguments, with the overrides.
 api::Platform platform(const PlatformCommand& command, size_t i) {
-  return load_platform(command.common, {command.arguments[i], command.target.overrides, ""});
+  return load_platform(command.common, {command.arguments[i], command.target.overrides});
 }
 
 /// Writes a new platform. The name "mychip" follows from "mychip", "chips/mychip" and "mychip.yaml".
@@ -68,15 +68,19 @@ struct Mode {
   std::vector<const char*> takes;
 };
 
-const std::map<std::string, Mode> kModes = {
-    {"new", {write_new, {"NAME"}}}, {"check", {check, {"FILE"}}},
-    {"show", {show, {"PLATFORM"}}}, {"diff", {compare, {"PLATFORM", "PLATFORM"}}},
-    {"list", {list, {}}},           {"keys", {list_keys, {}}}};
+using Action = api::PlatformAction;
+
+const std::map<Action, Mode> kModes = {{Action::new_, {write_new, {"NAME"}}},
+                                       {Action::check, {check, {"FILE"}}},
+                                       {Action::show, {show, {"PLATFORM"}}},
+                                       {Action::diff, {compare, {"PLATFORM", "PLATFORM"}}},
+                                       {Action::list, {list, {}}},
+                                       {Action::keys, {list_keys, {}}}};
 
 int run_platform(PlatformCommand& command, const Given&) {
   const auto& [run, takes] = kModes.at(command.mode);
   if (command.arguments.size() != takes.size())
-    fail(errors::number_of_arguments("platform", command.mode, command.arguments.size(),
+    fail(errors::number_of_arguments("platform", name(command.mode), command.arguments.size(),
                                      takes.empty() ? "none" : fmt::format("{}", fmt::join(takes, " "))));
   return run(command);
 }

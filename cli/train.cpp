@@ -6,7 +6,7 @@ namespace {
 /// Target of a float network. The default is generic_int8.
 api::TargetOptions target_of(const api::TrainCommand& command) {
   api::TargetOptions target = command.target;
-  if (target.platform.empty()) target.platform = "generic_int8";
+  if (!target.platform) target.platform = "generic_int8";
   return target;
 }
 
@@ -21,7 +21,7 @@ api::TrainOptions options_for(const api::TrainCommand& command, const Model& net
 }
 
 api::TrainResult trained(api::TrainCommand& command, const Given& given) {
-  io::require_folder_target(command.options.folder);
+  io::require_folder_target(command.options.folder.value_or(""));
   command.options.keep_best = !command.model.empty();
   const api::Settings settings = settings_of(command.common);
   if (command.options.keep_best) {
@@ -34,7 +34,7 @@ api::TrainResult trained(api::TrainCommand& command, const Given& given) {
 }
 
 int train_and_report(api::TrainCommand& command, const Given& given) {
-  const std::filesystem::path& out = command.options.folder;
+  const std::filesystem::path out = command.options.folder.value_or("");
   const api::TrainResult result = trained(command, given);
   print_notes(result.notes);
   if (command.common.json) {

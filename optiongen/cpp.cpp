@@ -17,7 +17,7 @@ const std::map<std::string, std::string> kTypes = {
 
 /// Appends an underscore to a name that is a C++ keyword.
 std::string enumerator(const std::string& choice) {
-  static const std::set<std::string> kTaken = {"float", "default", "auto"};
+  static const std::set<std::string> kTaken = {"float", "default", "auto", "new"};
   return kTaken.contains(choice) ? choice + "_" : choice;
 }
 
@@ -54,15 +54,16 @@ std::string ranges_header(const Room& room) {
 std::string enumerations(const Struct& structure) {
   std::string text;
   for (const Option& option : structure.options) {
-    if (option.enumeration.empty()) continue;
+    if (option.enumeration.empty() || option.enumeration.find("::") != std::string::npos) continue;
     std::vector<std::string> names;
     for (const std::string& choice : option.choices) names.push_back(enumerator(choice));
     text += fmt::format(
         "{}enum class {} {{ {} }};\n/// Names of the enumerators, as options take them.\nconstexpr "
         "std::array<std::string_view, {}> "
-        "choices_of({}) {{\n  return {{\"{}\"}};\n}}\n\n",
+        "choices_of({}) {{\n  return {{\"{}\"}};\n}}\nconstexpr std::string_view name({} choice) {{ return "
+        "choices_of(choice)[static_cast<size_t>(choice)]; }}\n\n",
         comment(option.doc, ""), option.enumeration, fmt::join(names, ", "), names.size(), option.enumeration,
-        fmt::join(option.choices, "\", \""));
+        fmt::join(option.choices, "\", \""), option.enumeration);
   }
   return text;
 }

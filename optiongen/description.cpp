@@ -231,6 +231,8 @@ void Descriptions::check_option(const Option& option) const {
   };
   const bool is_number =
       option.type == "int" || option.type == "int64" || option.type == "number" || option.type == "float";
+  if (!option.choices.empty() && option.enumeration.empty())
+    throw Wrong(fmt::format("{}: found choices without an enum", option.where));
   if (!option.range.empty()) (void)range(option);
   if (!option.has_default || option.list) return;
   if (option.type == "flag" && option.default_text != "true" && option.default_text != "false") wrong("true or false");

@@ -32,7 +32,7 @@ std::string type_of(const Option& option) {
   const bool is_text = base.starts_with("str");
   const std::string type = option.list ? fmt::format("{}Sequence[{}]", is_text ? base + " | " : "", base) : base;
   const bool has_value = option.has_default || option.list || option.type == "flag";
-  const bool may_lack = option.optional || !has_value;
+  const bool may_lack = !has_value || (option.optional && !option.has_default);
   return may_lack ? type + " | None" : type;
 }
 

@@ -41,7 +41,7 @@ board::Side side_at(const fs::path& path, const Dataset* data, const CompareOpti
   if (!fs::exists(status)) fail(errors::no_such_side(path.string()));
   if (fs::is_directory(status) && !formats::is_foreign(path)) return board::read_folder(path);
   if (is_network(path)) return network_side(load(path), path.string(), data, options, settings);
-  if (!options.like.empty()) return board::read_file(path, options.like);
+  if (options.like) return board::read_file(path, *options.like);
   const std::string ending = path.extension().string();
   if (ending == ".npz" || ending == ".safetensors") return array_side(path);
   fail(errors::bare_values(path.string()));

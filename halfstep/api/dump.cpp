@@ -213,18 +213,18 @@ class Planner {
   std::set<std::string> seen_;
 };
 
-board::Layout layout_of(const Model& network, const LayoutOptions& options, const std::string& format) {
+board::Layout layout_of(const Model& network, const LayoutOptions& options, board::Format format) {
   quant::DumpLayout said;
   if (network.metadata.platform) said = quant::parsed(network.metadata.platform).dump;
   const std::vector<int64_t> border = options.border.value_or(said.border);
   if (border.size() != 4 || std::ranges::any_of(border, [](int64_t side) { return side < 0 || side > 64; }))
     fail(errors::wrong_border(fmt::format("{}", fmt::join(border, ", "))));
   board::Layout layout;
-  board::set_order(layout, options.order.value_or(said.order), "layout");
-  layout.packing = board::parse_packing(options.packing.value_or(said.packing), "packing");
+  board::set_order(layout, options.order ? *options.order : board::parse_order(said.order, "layout"));
+  layout.packing = options.packing ? *options.packing : board::parse_packing(said.packing, "packing");
   layout.offset = options.offset.value_or(said.offset);
   layout.border = {border[0], border[1], border[2], border[3]};
-  layout.big_endian = options.big_endian && board::parse_format(format, "format") == board::Format::bin;
+  layout.big_endian = options.big_endian && format == board::Format::bin;
   return layout;
 }
 
@@ -245,9 +245,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
 }
 
 /// Returns a backend that computes the codes of every layer, if the options select one.
-verify::Engine engine_of(const Model& network, const Plan& plan, const std::string& with, const Settings& settings) {
-  if (with.empty()) return {};
-  if (with != "onnxruntime") fail(errors::not_a_choice("backend", with, "onnxruntime"));
+verify::Engine engine_of_onnxruntime(const Model& network, const Plan& plan, const Settings& settings) {
   require_stage(network, Stage::integer);
   verify::ExecutionPaths paths;
   paths.integer = network;
@@ -316,16 +314,15 @@ NetworkValues values_of(const Model& given, const Dataset& data, const DumpOptio
   Model network = given;
   data::change_preprocess(network, options.preprocess);
   const board::Layout layout = layout_of(network, options.layout, options.format);
-  const auto format = board::parse_format(options.format, "format");
   Plan plan = Planner(network, options).run();
   const auto parts = parts_for(network, data);
-  const auto engine = engine_of(network, plan, options.backend, settings);
+  const auto engine = options.backend ? engine_of_onnxruntime(network, plan, settings) : verify::Engine();
   const auto contents = run_plan(plan, engine, parts.test, settings);
 
   NetworkValues dumped;
   dumped.manifest = {network.graph.name(),
                      std::string(name(stage_of(network))),
-                     options.backend.empty() ? plan.path : options.backend,
+                     options.backend ? std::string(name(*options.backend)) : plan.path,
                      0,
                      plan.graph,
                      {}};
@@ -347,7 +344,7 @@ NetworkValues values_of(const Model& given, const Dataset& data, const DumpOptio
       entry.layout.border = {};
       entry.layout.offset = false;
     }
-    entry.format = format;
+    entry.format = options.format;
     dumped.manifest.entries.push_back(entry);
     dumped.contents.push_back(std::move(tensor));
   }

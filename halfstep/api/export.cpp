@@ -15,12 +15,12 @@ namespace {
 
 using formats::onnx::ExportForm;
 
-ExportForm form_of(const std::string& format, const Model& network) {
-  if (format.empty()) return stage_of(network) == Stage::integer ? ExportForm::qoperator : ExportForm::floats;
-  if (format == "float") return ExportForm::floats;
-  if (format == "qdq") return ExportForm::qdq;
-  if (format == "qoperator") return ExportForm::qoperator;
-  fail(errors::not_a_choice("format", format, "float, qdq or qoperator"));
+ExportForm form_of(std::optional<ExportFormat> format, const Model& network) {
+  if (!format) return stage_of(network) == Stage::integer ? ExportForm::qoperator : ExportForm::floats;
+  if (*format == ExportFormat::float_) return ExportForm::floats;
+  if (*format == ExportFormat::qdq) return ExportForm::qdq;
+  if (*format == ExportFormat::qoperator) return ExportForm::qoperator;
+  fail(errors::not_a_choice("format", name(*format), "float, qdq or qoperator"));
 }
 
 /// Returns the integer program of a prepared network in the form of requantization of ONNX's operators. `approximated`

@@ -107,7 +107,7 @@ std::vector<formats::c::Case> cases_of(const Model& integer, const formats::c::C
 ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options,
                        const Dataset* data) {
   const Model integer = program_of(network, options);
-  const std::string name = options.name.empty() ? formats::c::to_c_identifier(network.graph.name()) : options.name;
+  const std::string name = options.name ? *options.name : formats::c::to_c_identifier(network.graph.name());
   const CallSource source(network, data);
   formats::c::CProgram program = formats::c::c_program(
       integer,

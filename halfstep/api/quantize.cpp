@@ -88,7 +88,7 @@ QuantizeResult quantize(const Model& network, const Platform& platform, const Da
   result.padded = std::move(source.layers);
   const auto norms_of = [](const Model& of) { return std::ssize(of.graph.all<ops::BatchNorm>()); };
   result.normalizations = norms_of(source.model) - norms_of(result.model);
-  result.batch_norms = choices_of(options.prepare.batch_norm)[static_cast<size_t>(options.prepare.batch_norm)];
+  result.batch_norms = options.prepare.batch_norm;
   result.difference = floats.difference;
   result.repair = std::move(repaired);
   return result;

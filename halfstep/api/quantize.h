@@ -19,11 +19,11 @@ struct QuantizeResult {
   quant::Platform platform;     ///< resolved record
   std::string preprocess = {};  ///< preprocessing of raw values, as JSON
   int64_t samples = 0;          ///< number of calibration samples
-  std::vector<std::string> padded = {};       ///< layers padded with channels of zeros
-  std::vector<std::string> notes = {};        ///< warnings about the samples, and about ranges that may not hold
-  int64_t normalizations = 0;                 ///< number of batch norms folded into the preceding layers
-  std::string batch_norms = "folded";         ///< treatment of batch norms in training
-  std::optional<repair::Report> repair = {};  ///< corrections tried, and their results
+  std::vector<std::string> padded = {};  ///< layers padded with channels of zeros
+  std::vector<std::string> notes = {};   ///< warnings about the samples, and about ranges that may not hold
+  int64_t normalizations = 0;            ///< number of batch norms folded into the preceding layers
+  quant::BatchNorms batch_norms = quant::BatchNorms::folded;  ///< treatment of batch norms in training
+  std::optional<repair::Report> repair = {};                  ///< corrections tried, and their results
   double difference = 0;  ///< largest difference in a float layer due to folding and rewriting, relative to the layer's
                           ///< largest value
 };

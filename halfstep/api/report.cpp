@@ -122,13 +122,13 @@ NetworkReport report(const Model& prepared, const std::optional<Model>& integer,
                      const ReportOptions& options, const Settings& settings) {
   require_in_range(options);
   NetworkReport report;
-  if (!options.training.empty()) report.history = train::history_in(options.training);
-  if (!options.bits.empty()) report.bit_widths = bit_widths_in(options.bits);
+  if (options.training) report.history = train::history_in(*options.training);
+  if (options.bits) report.bit_widths = bit_widths_in(*options.bits);
   report.audited = audit(prepared);
   const std::optional<Model> program = integers_of(prepared, integer, report.unproved);
   report.analysis = analyze(prepared, data, options.analyze, settings);
   if (!program) return report;
-  report.with = options.verify.backend;
+  if (options.verify.backend) report.with = name(*options.verify.backend);
   report.proof = verify(prepared, *program, data, options.verify, settings);
   const auto parts = parts_for(prepared, data);
   report.times = times_of(*program, parts.test, settings);

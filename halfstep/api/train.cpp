@@ -15,13 +15,14 @@ namespace halfstep::api {
 namespace {
 
 losses::NamedLoss loss_of(const TrainOptions& options) {
-  return options.given_loss ? options.given_loss : losses::named_loss(options.loss);
+  if (options.given_loss || !options.loss) return options.given_loss;
+  return losses::named_loss(*options.loss);
 }
 
 train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t seed,
                               const train::IterationWatch& watch) {
   train::RunOptions run;
-  run.folder = options.folder;
+  run.folder = options.folder.value_or("");
   run.resume = options.resume;
   run.overwrite = options.overwrite;
   run.fit.epochs = options.epochs;

@@ -77,17 +77,15 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step,
 
 void add_engine(verify::ExecutionPaths& paths, const VerifyOptions& options, const data::Samples& samples,
                 const Settings& settings) {
-  const std::string named = options.backend.empty() ? "nothing" : "'" + options.backend + "'";
-  const bool asks_of_onnxruntime = options.variants || !options.exported.empty();
-  if (options.backend != "onnxruntime" && asks_of_onnxruntime)
+  const std::string named = options.backend ? fmt::format("'{}'", name(*options.backend)) : "nothing";
+  const bool asks_of_onnxruntime = options.variants || options.exported;
+  if (options.backend != VerifyBackend::onnxruntime && asks_of_onnxruntime)
     fail(errors::option_of_other_engine(named, "onnxruntime", "its files and variants"));
-  if (options.backend != "c" && !options.c.c_folder.empty())
+  if (options.backend != VerifyBackend::c && options.c.c_folder)
     fail(errors::option_of_other_engine(named, "c", "a program in C"));
-  if (options.backend.empty()) return;
-  if (options.backend == "onnxruntime")
-    return add_onnxruntime(paths, {options.exported, options.variants, settings.python});
-  if (options.backend == "c") return add_c(paths, options.c, samples.extents(1));
-  fail(errors::not_a_choice("backend", options.backend, "onnxruntime or c"));
+  if (options.backend == VerifyBackend::onnxruntime)
+    add_onnxruntime(paths, {options.exported, options.variants, settings.python});
+  if (options.backend == VerifyBackend::c) add_c(paths, options.c, samples.extents(1));
 }
 
 /// Number of samples per batch when batched answers are compared with single ones. At least kFewest, even if one sample
@@ -172,7 +170,7 @@ verify::VerifyReport verify(const Model& given, const Model& integer, const Data
   verify::ExecutionPaths paths = paths_of(prepared, integer);
   const auto parts = parts_for(prepared, data);
   add_engine(paths, options, parts.test, settings);
-  if (!options.inject.empty()) verify::inject(paths.integer, options.inject);
+  if (options.inject) verify::inject(paths.integer, *options.inject);
   ThreadPool pool(settings.threads);
   const verify::SemanticOptions semantics{.all = options.semantics == SemanticCheck::all, .seed = settings.seed};
   verify::VerifyReport report = prove(paths, prepared, parts.test, semantics, pool, settings.progress, options.batch);

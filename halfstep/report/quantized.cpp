@@ -23,8 +23,9 @@ std::string as_text(const api::QuantizeResult& quantized) {
         "\n{} batch norms are folded into the layers before them; outputs of float layers change by at most {:.1e} of "
         "their largest value",
         quantized.normalizations, quantized.difference);
-    if (quantized.batch_norms != "folded")
-      text += fmt::format("; training computes them {}, the integer program has them folded", quantized.batch_norms);
+    if (quantized.batch_norms != quant::BatchNorms::folded)
+      text +=
+          fmt::format("; training computes them {}, the integer program has them folded", name(quantized.batch_norms));
     text += "\n";
   }
   if (quantized.samples > 0)
@@ -38,8 +39,9 @@ std::string as_json(const api::QuantizeResult& quantized) {
   nlohmann::ordered_json json = {{"platform", quantized.platform.name}};
   json.update(to_json(quantized.audit));
   json["padded"] = quantized.padded;
-  json["batch_norms"] = {
-      {"folded", quantized.normalizations}, {"training", quantized.batch_norms}, {"difference", quantized.difference}};
+  json["batch_norms"] = {{"folded", quantized.normalizations},
+                         {"training", name(quantized.batch_norms)},
+                         {"difference", quantized.difference}};
   json["samples"] = quantized.samples;
   json["preprocess"] = quantized.preprocess;
   json["notes"] = quantized.notes;

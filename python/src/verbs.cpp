@@ -112,7 +112,7 @@ api::Platform platform_with_warnings(const api::TargetOptions& target) {
 }
 
 std::optional<api::Platform> platform_of(const api::TargetOptions& target) {
-  if (target.platform.empty()) return std::nullopt;
+  if (!target.platform) return std::nullopt;
   return platform_with_warnings(target);
 }
 

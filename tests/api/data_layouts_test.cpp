@@ -115,7 +115,7 @@ struct Layout {
   bool labels = true;        ///< eval refuses to do without
   int64_t tested = 0;        ///< number of test samples; 0: a fifth of all samples, or all of them without labels
   std::string refused = "";  ///< a value that the error names where no verb takes it
-  data::PreprocessOptions preprocess = {.preset = "unit"};
+  data::PreprocessOptions preprocess = {.preset = data::Preset::unit};
   DataOptions read = {};
 };
 
@@ -155,7 +155,7 @@ const std::vector<Layout>& layouts() {
        true,
        0,
        "",
-       {.preset = "unit", .resize = 9, .crop = kSide}},
+       {.preset = data::Preset::unit, .resize = 9, .crop = kSide}},
       {"grey_for_colour", "d", [](const Path& f) { put_pictures(f / "d", "", true, kSamples, 1); }},
       {"colour_for_grey", "d", [](const Path& f) { put_pictures(f / "d", "", true); }, 1},
       {"csv_label_last", "d.csv",
@@ -180,7 +180,7 @@ const std::vector<Layout>& layouts() {
        true,
        0,
        "",
-       {.preset = "unit"},
+       {.preset = data::Preset::unit},
        {.label = "first"}},
       {"csv_header_quotes_words", "d.csv",
        [](const Path& f) {
@@ -269,7 +269,7 @@ const std::vector<Layout>& layouts() {
        true,
        0,
        "",
-       {.preset = "unit"},
+       {.preset = data::Preset::unit},
        {.skip_bad = true}},
       {"bad_one", "d",
        [](const Path& f) {
@@ -369,7 +369,7 @@ TEST(DataNotes, RawValuesWithoutPreprocessingAreSaid) {
   ASSERT_EQ(raw.notes.size(), 1U);
   EXPECT_TRUE(raw.notes[0].starts_with("pictures: raw values from 20 to 219 go to network 'digits' unchanged"))
       << raw.notes[0];
-  EXPECT_TRUE(evaluate(network, data, {.preprocess = {.preset = "unit"}}, {}).notes.empty());
+  EXPECT_TRUE(evaluate(network, data, {.preprocess = {.preset = data::Preset::unit}}, {}).notes.empty());
 }
 
 TEST(InspectData, SaysWhatThereIs) {

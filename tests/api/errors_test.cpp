@@ -57,17 +57,17 @@ Model linear(const std::string& x) {
 
 TEST(Errors, StagesOfNetworks) {
   const TemporaryFolder folder;
-  const auto exported = [&](const Model& model, const std::string& format) {
+  const auto exported = [&](const Model& model, ExportFormat format) {
     return diagnostic_of([&] { export_onnx(model, folder / "n.onnx", {.format = format}); });
   };
-  EXPECT_EQ(exported(network(), "qdq"),
+  EXPECT_EQ(exported(network(), ExportFormat::qdq),
             errors::wrong_stage("network 'digits'", "a float network", "a prepared network or an integer program",
                                 "run quantize first"));
-  EXPECT_EQ(exported(integer(), "float"),
+  EXPECT_EQ(exported(integer(), ExportFormat::float_),
             errors::wrong_stage("network 'digits'", "an integer program", "a network with float weights",
                                 "export its source network"));
-  EXPECT_EQ(exported(network(), "tflite"), errors::not_a_choice("format", "tflite", "float, qdq or qoperator"));
-  EXPECT_EQ(exported(prepared(), "qdq"), errors::requantization_not_in_onnx("digits", "fixed_point"));
+  EXPECT_EQ(exported(network(), ExportFormat::c), errors::not_a_choice("format", "c", "float, qdq or qoperator"));
+  EXPECT_EQ(exported(prepared(), ExportFormat::qdq), errors::requantization_not_in_onnx("digits", "fixed_point"));
   io::write_file(folder / "net.bin", std::string_view("weights for the board\n"));
   EXPECT_EQ(diagnostic_of([&] { load(folder / "net.bin"); }),
             errors::not_a_network_file((folder / "net.bin").string(), "a text", ""));
@@ -128,7 +128,7 @@ TEST(Errors, Images) {
     });
   };
   EXPECT_EQ(taken({.crop = 8}), errors::crop_exceeds_image(name, "1.png", "6 x 20", 8));
-  EXPECT_EQ(taken({.preset = "unit"}),
+  EXPECT_EQ(taken({.preset = data::Preset::unit}),
             errors::images_of_other_size(
                 name, "6 x 20 pixels", "8 x 8, which network 'g' takes",
                 "set --resize 8 --crop 8 (short side, then center) or --size 8x8 (changes the aspect ratio)"));
@@ -184,7 +184,6 @@ TEST(Errors, DumpsAndComparisons) {
   };
   EXPECT_EQ(dumped({.layers = {"cnv4"}}), errors::no_layer_to_dump("cnv4", ", did you mean 'conv4'?"));
   EXPECT_EQ(dumped({.layout = {.border = {{1, 2, 99}}}}), errors::wrong_border("1, 2, 99"));
-  EXPECT_EQ(dumped({.backend = "c"}), errors::not_a_choice("backend", "c", "onnxruntime"));
   const TemporaryFolder folder;
   const auto side = [&](const std::string& name) {
     const auto other = folder / "other.npz";
@@ -218,10 +217,9 @@ TEST(Errors, EnginesOfVerify) {
   const auto verified = [](const VerifyOptions& options) {
     return diagnostic_of([&] { verify(prepared(), integer(), digits(), options, {}); });
   };
-  EXPECT_EQ(verified({.backend = "openvino"}), errors::not_a_choice("backend", "openvino", "onnxruntime or c"));
   EXPECT_EQ(verified({.variants = true}),
             errors::option_of_other_engine("nothing", "onnxruntime", "its files and variants"));
-  EXPECT_EQ(verified({.backend = "onnxruntime", .c = {.c_folder = "x"}}),
+  EXPECT_EQ(verified({.backend = VerifyBackend::onnxruntime, .c = {.c_folder = "x"}}),
             errors::option_of_other_engine("'onnxruntime'", "c", "a program in C"));
 }
 

@@ -71,7 +71,7 @@ TEST(ScalarInputs, GoAllTheWayToIntegers) {
   EXPECT_EQ(evaluate(integer, data, {}, {}).loss, evaluate(tuned.model, data, {}, {}).loss);
 
   VerifyOptions options{.semantics = SemanticCheck::all};
-  if (io::run_program({"cc", "--version"}, "", 200).code == 0) options.backend = "c";
+  if (io::run_program({"cc", "--version"}, "", 200).code == 0) options.backend = VerifyBackend::c;
   const verify::VerifyReport report = verify(tuned.model, integer, data, options, {});
   EXPECT_TRUE(report.equal());
   EXPECT_EQ(report.semantic_samples, report.samples + 8);
@@ -99,7 +99,7 @@ TEST(ScalarInputs, AreReadFromFilesAndKeptWithTheModel) {
 
 TEST(ScalarInputs, AreDumpedAsOneNumberOfEachSample) {
   DumpOptions options;
-  options.format = "npy";
+  options.format = board::Format::npy;
   const Tensors all = samples("x");
   DataOptions every;
   every.all = true;
@@ -127,12 +127,12 @@ TEST(ScalarInputs, AScriptedLoopOfPyTorchBecomesIntegers) {
   const TrainResult tuned = train(prepared, data, {.epochs = 1, .learning_rate = 0.01, .keep_best = false}, {});
   EXPECT_NE(digest(tuned.model), digest(prepared));
   const Model integer = convert(tuned.model, {.float_fallback = true}).model;
-  for (const char* with : {"", "c"}) {
+  for (const std::optional<VerifyBackend> backend : {std::optional<VerifyBackend>(), {VerifyBackend::c}}) {
     VerifyOptions options;
-    options.backend = with;
+    options.backend = backend;
     const verify::VerifyReport report = verify(tuned.model, integer, data, options, {});
-    EXPECT_TRUE(report.equal()) << with;
-    EXPECT_EQ(report.samples, kSamples) << with;
+    EXPECT_TRUE(report.equal()) << backend.has_value();
+    EXPECT_EQ(report.samples, kSamples) << backend.has_value();
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 Layout layout(const char* order, Packing packing = Packing::none) {
   Layout result;
-  set_order(result, order, "test");
+  set_order(result, parse_order(order, "test"));
   result.packing = packing;
   return result;
 }
@@ -111,10 +111,9 @@ TEST(Layout, borders_have_the_code_of_zero_and_filled_channels_0) {
 }
 
 TEST(Layout, says_what_it_does_not_know) {
-  Layout how;
   const std::string orders = "nchw, nhwc or ndhwcB, as in ndhwc32: blocks of B channels, 2 to 1024";
   for (const char* order : {"hwcn", "ndhwc1"})
-    EXPECT_EQ(test::diagnostic_of([&] { set_order(how, order, "layout"); }),
+    EXPECT_EQ(test::diagnostic_of([&] { parse_order(order, "layout"); }),
               errors::dump_layout_unknown("layout", order, orders));
   EXPECT_EQ(test::diagnostic_of([&] { parse_packing("middle", "packing"); }),
             errors::dump_layout_unknown("packing", "middle", "none, low_first or high_first"));

@@ -23,7 +23,7 @@ Manifest small() {
   Manifest manifest{"net", "integer", "integer program", 2, "graph", {}};
   Entry entry{.name = "conv1", .layer = "conv1", .op = "integer_conv2d", .type = {DType::u8, {2, 40, 3, 5}}};
   entry.codes = Codes{0.1F, 3, 0, 255};
-  set_order(entry.layout, "ndhwc32", "test");
+  set_order(entry.layout, parse_order("ndhwc32", "test"));
   entry.layout.border = {1, 2, 3, 4};
   entry.file = file_name(0, entry.name, entry.format);
   entry.bytes = 17;

@@ -131,7 +131,7 @@ TEST_F(CAttention, HasTheSameCodesOnEveryMachine) {
   Prepared prepared("generic_int8", {}, {}, kAttention);
   Prepared wide("generic_int8", bit_widths(8, 16), {{"activations.legal_bits", "[8, 16]"}}, kAttention);
   for (const api::CProgramOptions& machine : machines) {
-    SCOPED_TRACE(machine.runner);
+    SCOPED_TRACE(machine.runner.value_or(""));
     expect_equal_in_c(prepared, machine);
     expect_equal_in_c(wide, machine);
   }

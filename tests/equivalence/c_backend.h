@@ -20,7 +20,7 @@ inline bool is_there(const std::string& program) {
   }
 }
 
-inline api::CProgramOptions with_compiler(const std::string& compiler, const std::string& runner = "") {
+inline api::CProgramOptions with_compiler(const std::string& compiler, const std::optional<std::string>& runner = {}) {
   return {.compiler = compiler + kWarnings, .runner = runner};
 }
 

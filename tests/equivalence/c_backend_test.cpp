@@ -96,7 +96,7 @@ TEST_F(CBackend, HasTheSameCodesOnEveryMachine) {
   for (const char* platform : {"generic_int8", "onnxruntime_int8", "magik_t40"}) {
     Prepared prepared(platform, bit_widths(4, 8));
     for (const api::CProgramOptions& machine : machines) {
-      SCOPED_TRACE(fmt::format("{} on {}", platform, machine.runner));
+      SCOPED_TRACE(fmt::format("{} on {}", platform, machine.runner.value_or("")));
       expect_equal_in_c(prepared, machine);
     }
   }

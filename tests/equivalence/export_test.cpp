@@ -267,14 +267,14 @@ TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
   const TemporaryFolder folder;
   Prepared prepared("generic_int8");
   const Model integer = quant::convert(prepared.model).model;
-  const auto exported = [&](const Model& model, const std::string& format, bool approximate = false) {
+  const auto exported = [&](const Model& model, api::ExportFormat format, bool approximate = false) {
     return api::export_onnx(model, folder / "m.onnx", {.format = format, .approximate = approximate});
   };
-  EXPECT_TRUE(exported(prepared.model, "float").approximated.empty());
-  EXPECT_EQ(name_of([&] { exported(integer, "float"); }), "wrong_stage");
-  EXPECT_EQ(kind_of([&] { exported(prepared.model, "qdq"); }), ErrorKind::unsupported);
-  EXPECT_EQ(exported(prepared.model, "qdq", true).approximated.size(), 8U);
-  EXPECT_EQ(name_of([&] { exported(prepared.model, "quantized"); }), "not_a_choice");
+  EXPECT_TRUE(exported(prepared.model, api::ExportFormat::float_).approximated.empty());
+  EXPECT_EQ(name_of([&] { exported(integer, api::ExportFormat::float_); }), "wrong_stage");
+  EXPECT_EQ(kind_of([&] { exported(prepared.model, api::ExportFormat::qdq); }), ErrorKind::unsupported);
+  EXPECT_EQ(exported(prepared.model, api::ExportFormat::qdq, true).approximated.size(), 8U);
+  EXPECT_EQ(name_of([&] { exported(prepared.model, api::ExportFormat::deploy); }), "not_a_choice");
 }
 
 /// The metadata name a function and its numbers. If they are wrong, the table still decides.

@@ -290,7 +290,7 @@ TEST(Growth, Train) {
 TEST(Growth, VerbsThatWrite) {
   const test::TemporaryFolder folder;
   expect_linear("export", [&](const Model& prepared, const Model&, const Dataset&) {
-    export_onnx(prepared, folder / "y.onnx", {.format = "float"});
+    export_onnx(prepared, folder / "y.onnx", {.format = ExportFormat::float_});
   });
   expect_linear("export --format c", [&](const Model&, const Model& integer, const Dataset&) {
     export_c(integer, folder / "c", {.overwrite = true});

@@ -65,6 +65,7 @@ def test_a_member_and_a_flag_for_each_option(tmp_path):
         ("default: 20", "default: 1.5", ["epochs", "'1.5'", "an integer"]),
         ("default: 0.9", "default: 1", ["ema", "'1'", "at least 0 and below 1"]),
         ("default: test", "default: half", ["part", "'half'", "test, train"]),
+        ("        enum: Part\n", "", ["part", "choices without an enum"]),
         ("range: share", "range: shares", ["ema", "'shares'"]),
         ("        doc: part of the data\n", "", ["part", "doc"]),
         ("doc: part of the data", "doc: test is a fifth of the data", ["part", "'test'", "a verb or a noun"]),

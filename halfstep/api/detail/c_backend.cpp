@@ -62,13 +62,13 @@ class Machine {
  public:
   Machine(const Model& integer, const CProgramOptions& options, const std::map<std::string, Dims>& extents)
       : integer_(integer), options_(options) {
-    const bool is_given = !options.c_folder.empty();
+    const bool is_given = options.c_folder.has_value();
     const std::string name =
-        is_given ? program_in(options.c_folder) : formats::c::to_c_identifier(integer.graph.name());
+        is_given ? program_in(*options.c_folder) : formats::c::to_c_identifier(integer.graph.name());
     program_ =
         formats::c::c_program(integer, {.name = name, .hooks = true, .float_fallback = true, .extents = extents});
     for (const formats::c::CLayer& layer : program_.layers) layers_.emplace(layer.name, &layer);
-    const std::filesystem::path sources = is_given ? options.c_folder : folder_.path();
+    const std::filesystem::path sources = is_given ? *options.c_folder : folder_.path();
     if (!is_given) {
       for (const formats::c::CFile& file : program_.files) io::write_file(folder_ / file.name, file.text);
     }
@@ -173,10 +173,10 @@ class Machine {
 
   /// Runs the program and returns its output for each layer and call.
   std::map<const formats::c::CLayer*, std::vector<Tensor>> run_calls(const Tensors& inputs, int64_t calls) const {
-    std::vector<std::string> words = io::split_command(options_.runner);
+    std::vector<std::string> words = io::split_command(options_.runner.value_or(""));
     words.push_back((folder_ / "program").string());
     const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.time_limit);
-    require_success(ended, options_.runner + (options_.runner.empty() ? "" : " ") + "PROGRAM", options_.time_limit);
+    require_success(ended, (options_.runner ? *options_.runner + " " : "") + "PROGRAM", options_.time_limit);
     std::map<const formats::c::CLayer*, std::vector<Tensor>> shown;
     for (const formats::c::CLayer& layer : program_.layers) shown[&layer];
     for (size_t at = 0; at < ended.output.size();) {

@@ -238,7 +238,7 @@ void add_onnxruntime(verify::ExecutionPaths& paths, const OnnxruntimeOptions& op
   const std::filesystem::path file = engine->next_file();
   export_codes(paths.integer, {.form = ExportForm::qoperator, .outputs = names_of(paths), .evaluate = eager::call},
                file);
-  if (!options.exported.empty()) formats::onnx::add_outputs(options.exported, file);
+  if (options.exported) formats::onnx::add_outputs(*options.exported, file);
   const auto recorded = formats::onnx::record_inside(file, codes_inside(paths.integer));
   const size_t session = engine->load(false);
   paths.engine = every_layer(engine, session, paths);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "halfstep/verify/equivalence/execution_paths.h"
@@ -9,8 +10,8 @@
 namespace halfstep::api {
 
 struct OnnxruntimeOptions {
-  /// Existing ONNX export of the integer program to use instead of a new one. "" for none.
-  std::filesystem::path exported = {};
+  /// Existing ONNX export of the integer program to use instead of a new one.
+  std::optional<std::filesystem::path> exported = {};
   /// Also runs other ONNX forms and graph optimizations, as variants.
   bool variants = false;
   /// Python interpreter, see Settings.

@@ -87,14 +87,14 @@ TrainResult train_in_stages(const Model& given, const Dataset& data, const Train
   check(given, schedule);
   std::vector<std::filesystem::path> folders;
   for (size_t i = 0; i < schedule.stages.size(); ++i)
-    folders.push_back(options.folder.empty() ? options.folder : options.folder / folder_name(i, schedule.stages[i]));
-  const auto result_file = train::result_path(options.folder);
-  if (!options.folder.empty() && !options.resume && !options.overwrite) {
-    train::require_free(options.folder);
+    folders.push_back(options.folder ? *options.folder / folder_name(i, schedule.stages[i]) : std::filesystem::path());
+  const auto result_file = train::result_path(options.folder.value_or(""));
+  if (options.folder && !options.resume && !options.overwrite) {
+    train::require_free(*options.folder);
     for (const auto& folder : folders) train::require_free(folder);
   }
   std::optional<io::Claim> claim;
-  if (!options.folder.empty()) claim = io::Claim::of_folder(options.folder);
+  if (options.folder) claim = io::Claim::of_folder(*options.folder);
   Model network = given;
   std::vector<TrainResult> done;
   for (size_t i = 0; i < folders.size(); ++i) {
@@ -109,7 +109,7 @@ TrainResult train_in_stages(const Model& given, const Dataset& data, const Train
     }
     TrainOptions one = options;
     one.schedule = {};
-    one.folder = folders[i];
+    if (options.folder) one.folder = folders[i];
     one.keep_best = options.keep_best || i > 0;
     TrainResult trained = train(network, data, one, of_stage);
     trained.bits = to_text(bits);
@@ -122,7 +122,7 @@ TrainResult train_in_stages(const Model& given, const Dataset& data, const Train
   TrainResult result = std::move(done.back());
   done.pop_back();
   result.was_finished = result.was_finished && std::ranges::all_of(done, &TrainResult::was_finished);
-  if (!options.folder.empty() && !(result.was_finished && std::filesystem::exists(result_file)))
+  if (options.folder && !(result.was_finished && std::filesystem::exists(result_file)))
     save_model(result.model, result_file);
   result.stages = std::move(done);
   return result;

@@ -139,6 +139,11 @@ std::string OptionText<data::PictureSize>::write(const data::PictureSize& value)
   return fmt::format("{}x{}", value.height, value.width);
 }
 
+board::ElementOrder OptionText<board::ElementOrder>::read(const OptionEntry&, Text word, Text where) {
+  return board::parse_order(word, where);
+}
+std::string OptionText<board::ElementOrder>::write(const board::ElementOrder& value) { return board::to_text(value); }
+
 quant::Override OptionText<quant::Override>::read(const OptionEntry&, Text word, Text where) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())

@@ -62,7 +62,7 @@ class FuzzRun {
   FuzzRun(const FuzzRequest& request, const Settings& settings)
       : request_(request),
         settings_(settings),
-        out_(request.out),
+        out_(request.out.value_or("")),
         fleet_(options()),
         next_(request.seeds.first),
         last_(request.seeds.last) {
@@ -90,7 +90,7 @@ class FuzzRun {
     const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     return {settings_.threads > 0 ? settings_.threads : processors,
             request_.seconds_each,
-            request_.platform,
+            request_.platform.value_or(""),
             io::python_interpreter(),
             paths_of,
             c_compiler(),
@@ -98,8 +98,8 @@ class FuzzRun {
             objections_of};
   }
   void find_networks() {
-    if (request_.networks.empty()) return;
-    for (const auto& entry : std::filesystem::directory_iterator(request_.networks)) {
+    if (!request_.networks) return;
+    for (const auto& entry : std::filesystem::directory_iterator(*request_.networks)) {
       if (entry.path().extension() == ".onnx") networks_.push_back(entry.path().parent_path() / entry.path().stem());
     }
     std::ranges::sort(networks_);
@@ -111,8 +111,9 @@ class FuzzRun {
     const bool late = request_.seconds && seconds() > *request_.seconds;
     if (next_ >= last_ || late || (request_.stop_at_first && !found_.empty())) return std::nullopt;
     const uint64_t number = next_++;
-    if (networks_.empty()) return fuzz::Job{number, request_.check, {}};
-    return fuzz::Job{number, request_.check, networks_[number], true};
+    const std::string check = request_.check.value_or("");
+    if (networks_.empty()) return fuzz::Job{number, check, {}};
+    return fuzz::Job{number, check, networks_[number], true};
   }
 
   void count(const fuzz::Report& report) {
@@ -173,11 +174,11 @@ class FuzzRun {
   void write(const fuzz::Job& job, const fuzz::Outcome& outcome) {
     const fuzz::Network network = job.network.empty() ? fuzz::generate(job.seed) : fuzz::load_network(job.network);
     FuzzFinding finding{job.seed,     outcome.check,
-                        outcome.what, fuzz::random_target(job.seed, network, request_.platform).text(),
+                        outcome.what, fuzz::random_target(job.seed, network, request_.platform.value_or("")).text(),
                         job.network,  network.model.graph().node_size()};
     const bool named = outcome.check != "generating";
-    if (!request_.out.empty() && named && job.network.empty()) {
-      finding.files = request_.out / fmt::format("seed_{}_{}", job.seed, outcome.check);
+    if (request_.out && named && job.network.empty()) {
+      finding.files = *request_.out / fmt::format("seed_{}_{}", job.seed, outcome.check);
       const fuzz::Network small = shrunk(job, outcome);
       fuzz::save_network(small, finding.files);
       finding.nodes = small.model.graph().node_size();
@@ -202,7 +203,7 @@ class FuzzRun {
     io::write_file(finding.files.string() + ".txt",
                    fmt::format("{}: {}\ntarget: {}\nhalfstep fuzz --seeds {}:{} --check {}{}\n", finding.check,
                                finding.what, finding.target, finding.seed, finding.seed + 1, finding.check,
-                               request_.platform.empty() ? "" : " --platform " + request_.platform));
+                               request_.platform ? " --platform " + *request_.platform : ""));
   }
 
   const FuzzRequest& request_;

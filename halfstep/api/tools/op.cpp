@@ -6,7 +6,7 @@ namespace halfstep::api {
 
 verify::OpReport run_operators(const OpRequest& request, const Settings& settings) {
   verify::OpOptions options;
-  options.modes = verify::parse_op_modes(request.mode);
+  options.modes = verify::parse_op_modes(std::string(name(request.mode)));
   options.problems = request.problems;
   if (request.operators) options.operators = *request.operators;
   options.threads = settings.threads;

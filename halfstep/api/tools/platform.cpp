@@ -11,8 +11,8 @@ namespace halfstep::api {
 
 Platform load_platform(const TargetOptions& target) {
   std::vector<quant::Override> overrides = target.overrides;
-  if (!target.insert_as.empty()) overrides.emplace_back("insert.as", target.insert_as);
-  return quant::load_platform(target.platform, overrides);
+  if (target.insert_as) overrides.emplace_back("insert.as", name(*target.insert_as));
+  return quant::load_platform(target.platform.value_or(""), overrides);
 }
 namespace {
 

@@ -44,6 +44,13 @@ void reverse_channels(Tensor& batch) {
 
 constexpr size_t kShownText = 60;  ///< most characters of a text in a message
 
+Preset parse_preset(const std::string& name) {
+  constexpr auto kNames = choices_of(Preset());
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) fail(errors::unknown_name("preprocess", name, "imagenet, cifar10 or unit", ""));
+  return static_cast<Preset>(found - kNames.begin());
+}
+
 /// Checked access to the members of a JSON object.
 class Members {
  public:
@@ -82,6 +89,11 @@ class Members {
     return found->template get<T>();
   }
 
+  std::optional<Preset> preset(const char* key) const {
+    const auto name = value<std::string>(key);
+    return name ? std::optional(parse_preset(*name)) : std::nullopt;
+  }
+
   std::optional<data::PictureSize> size(const char* key) const {
     const auto sides = numbers(key);
     if (!sides) return std::nullopt;
@@ -99,18 +111,14 @@ class Members {
   const std::string& where_;
 };
 
-Preprocess preset_of(const std::string& name) {
-  const Preprocess unit{.scale = 1.0F / 255};
-  if (name == "unit") return unit;
-  Preprocess result = unit;
-  if (name == "imagenet") {
+Preprocess values_of(Preset preset) {
+  Preprocess result{.scale = 1.0F / 255};
+  if (preset == Preset::imagenet) {
     result.mean = {0.485F, 0.456F, 0.406F};
     result.deviation = {0.229F, 0.224F, 0.225F};
-  } else if (name == "cifar10") {
+  } else if (preset == Preset::cifar10) {
     result.mean = {0.4914F, 0.4822F, 0.4465F};
     result.deviation = {0.2470F, 0.2435F, 0.2616F};
-  } else {
-    fail(errors::unknown_name("preprocess", name, "imagenet, cifar10 or unit", ""));
   }
   return result;
 }
@@ -157,7 +165,7 @@ Preprocess applied(const PreprocessOptions& options, const Preprocess& own) {
   const auto& [preset, scale, mean, deviation, bgr, channels_last, resize, crop, size, ignore_orientation] = options;
   Preprocess result = own;
   if (preset || scale || mean || deviation) {
-    const Preprocess values = preset ? preset_of(*preset) : Preprocess();
+    const Preprocess values = preset ? values_of(*preset) : Preprocess();
     result.scale = scale.value_or(values.scale);
     result.mean = mean.value_or(values.mean);
     result.deviation = deviation.value_or(values.deviation);
@@ -176,7 +184,7 @@ Preprocess applied(const PreprocessOptions& options, const Preprocess& own) {
 
 PreprocessOptions parse_preprocess_options(const std::string& text, const std::string& where) {
   const Members members(text, where);
-  return {.preset = members.value<std::string>("preset"),
+  return {.preset = members.preset("preset"),
           .scale = members.value<float>("scale"),
           .mean = members.numbers("mean"),
           .deviation = members.numbers("std"),

@@ -11,7 +11,6 @@
 namespace halfstep::board {
 namespace {
 
-constexpr std::string_view kPackings[] = {"none", "low_first", "high_first"};
 constexpr std::string_view kBlocks = "ndhwc";
 constexpr int64_t kMostBlock = 1024;
 
@@ -143,29 +142,38 @@ DType other_sign(DType type) {
 
 }  // namespace
 
-std::string order_text(const Layout& layout) {
-  if (layout.order == Order::blocks) return fmt::format("{}{}", kBlocks, layout.block);
-  return layout.order == Order::nhwc ? "nhwc" : "nchw";
+std::string to_text(const ElementOrder& order) {
+  if (order.order == Order::blocks) return fmt::format("{}{}", kBlocks, order.block);
+  return order.order == Order::nhwc ? "nhwc" : "nchw";
 }
 
-void set_order(Layout& layout, std::string_view text, const std::string& where) {
-  layout.order = text == "nhwc" ? Order::nhwc : Order::nchw;
-  if (text == "nhwc" || text == "nchw") return;
+std::string order_text(const Layout& layout) { return to_text({layout.order, layout.block}); }
+
+ElementOrder parse_order(std::string_view text, const std::string& where) {
+  if (text == "nhwc") return {Order::nhwc};
+  if (text == "nchw") return {Order::nchw};
+  ElementOrder order{Order::blocks};
   const std::string_view number = text.starts_with(kBlocks) ? text.substr(kBlocks.size()) : "";
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), layout.block);
-  if (number.empty() || error != std::errc() || end != number.data() + number.size() || layout.block < 2 ||
-      layout.block > kMostBlock)
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), order.block);
+  if (number.empty() || error != std::errc() || end != number.data() + number.size() || order.block < 2 ||
+      order.block > kMostBlock)
     fail(errors::dump_layout_unknown(
         where, text, fmt::format("nchw, nhwc or ndhwcB, as in ndhwc32: blocks of B channels, 2 to {}", kMostBlock)));
-  layout.order = Order::blocks;
+  return order;
 }
 
-std::string_view name(Packing packing) { return kPackings[static_cast<size_t>(packing)]; }
+void set_order(Layout& layout, const ElementOrder& order) {
+  layout.order = order.order;
+  layout.block = order.block;
+}
+
+std::string_view name(Packing packing) { return choices_of(packing)[static_cast<size_t>(packing)]; }
 
 Packing parse_packing(std::string_view text, const std::string& where) {
-  const auto found = std::ranges::find(kPackings, text);
-  if (found == std::end(kPackings)) fail(errors::dump_layout_unknown(where, text, "none, low_first or high_first"));
-  return static_cast<Packing>(found - std::begin(kPackings));
+  constexpr auto kNames = choices_of(Packing());
+  const auto found = std::ranges::find(kNames, text);
+  if (found == kNames.end()) fail(errors::dump_layout_unknown(where, text, "none, low_first or high_first"));
+  return static_cast<Packing>(found - kNames.begin());
 }
 
 std::string describe(const Layout& layout) {

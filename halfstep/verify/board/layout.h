@@ -18,6 +18,14 @@ enum class Order { nchw, nhwc, blocks };
 
 /// Two codes of at most 4 bits in a byte. A run with an odd number of codes is padded with 0.
 enum class Packing { none, low_first, high_first };
+/// Names of the enumerators, as options take them.
+constexpr std::array<std::string_view, 3> choices_of(Packing) { return {"none", "low_first", "high_first"}; }
+
+/// An order, and the channels of its blocks, as options name them: "nchw", "nhwc", "ndhwc32".
+struct ElementOrder {
+  Order order = Order::nchw;
+  int64_t block = 32;  ///< for Order::blocks
+};
 
 /// Rows and columns around each image.
 struct Border {
@@ -37,9 +45,11 @@ struct Layout {
 };
 
 /// "nchw", "nhwc", "ndhwc32".
+std::string to_text(const ElementOrder& order);
 std::string order_text(const Layout& layout);
 /// Parses an order. A block has 2 to 1024 channels. Throws for other texts, with a message that starts with `where`.
-void set_order(Layout& layout, std::string_view text, const std::string& where);
+ElementOrder parse_order(std::string_view text, const std::string& where);
+void set_order(Layout& layout, const ElementOrder& order);
 
 std::string_view name(Packing packing);
 /// Throws for texts other than none, low_first or high_first, with a message that starts with `where`.

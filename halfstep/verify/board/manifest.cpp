@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kFormats[] = {"bin", "npy", "txt"};
 constexpr size_t kDigits = 3;
 
 Json json_of(const Layout& layout) {
@@ -103,7 +102,7 @@ Layout layout_of(const Json& json, const std::string& where, std::vector<Diagnos
   Reader reader(json, where, wrong);
   Layout layout;
   reader.parsed("order", "nchw, nhwc or ndhwcB",
-                [&](const std::string& text, const std::string& at) { set_order(layout, text, at); });
+                [&](const std::string& text, const std::string& at) { set_order(layout, parse_order(text, at)); });
   reader.parsed("packing", "none, low_first or high_first",
                 [&](const std::string& text, const std::string& at) { layout.packing = parse_packing(text, at); });
   layout.offset = reader.get("offset", false, "true or false");
@@ -158,12 +157,13 @@ Entry entry_of(const Json& json, const std::string& where, std::vector<Diagnosti
 
 }  // namespace
 
-std::string_view name(Format format) { return kFormats[static_cast<size_t>(format)]; }
+std::string_view name(Format format) { return choices_of(format)[static_cast<size_t>(format)]; }
 
 Format parse_format(std::string_view text, const std::string& where) {
-  const auto found = std::ranges::find(kFormats, text);
-  if (found == std::end(kFormats)) fail(errors::dump_layout_unknown(where, text, "bin, npy or txt"));
-  return static_cast<Format>(found - std::begin(kFormats));
+  constexpr auto kNames = choices_of(Format());
+  const auto found = std::ranges::find(kNames, text);
+  if (found == kNames.end()) fail(errors::dump_layout_unknown(where, text, "bin, npy or txt"));
+  return static_cast<Format>(found - kNames.begin());
 }
 
 int Codes::bits() const {

@@ -1,6 +1,7 @@
 // The manifest of a folder of dumps, manifest.json. See docs/guides/debug_board.md for its keys.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -18,6 +19,8 @@ inline constexpr int kManifestSchema = 1;
 
 /// File format of a value.
 enum class Format { bin, npy, txt };
+/// Names of the enumerators, as options take them.
+constexpr std::array<std::string_view, 3> choices_of(Format) { return {"bin", "npy", "txt"}; }
 std::string_view name(Format format);
 /// Throws for texts other than bin, npy or txt, with a message that starts with `where`.
 Format parse_format(std::string_view text, const std::string& where);
