@@ -6,7 +6,10 @@ namespace {
 /// Prints an inspection. The exit code is "not supported" if the network cannot run on the target.
 template <class Inspection>
 int print_inspection(const Inspection& found, const api::InspectCommand& command) {
-  fmt::print("{}", command.common.json ? report::as_json(found) : report::as_text(found, command.explain));
+  if (command.explain && !command.common.json)
+    fmt::print("{}", report::as_explained_text(found));
+  else
+    print(command.common, found);
   return found.target && !found.target->holds() ? kUnsupported : kDone;
 }
 

@@ -159,7 +159,7 @@ void check_bits(const Model& model) {
 
 }  // namespace
 
-std::vector<QuantizerSite> quantizer_sites(const Model& prepared, const std::string& selector, bool weights) {
+std::vector<QuantizerSite> quantizer_sites(const Model& prepared, const std::string& selector, LayerPart part) {
   require_stage(prepared, Stage::prepared);
   const quant::LayerNames names(prepared);
   std::vector<QuantizerSite> sites;
@@ -170,7 +170,7 @@ std::vector<QuantizerSite> quantizer_sites(const Model& prepared, const std::str
     for (const FakeQuantize& quantizer : {step.weight, step.quantizer}) {
       if (!quantizer) continue;
       const std::string& tensor = quantizer.x().name();
-      const bool is_kind = weights == (quantizer == step.weight);
+      const bool is_kind = (part == LayerPart::weights) == (quantizer == step.weight);
       const bool fits = is_kind ? names.fits(selector, layer) || names.fits(selector, tensor) : selector == tensor;
       if (fits) sites.push_back(site_of(prepared, quantizer, layer.name()));
     }

@@ -20,9 +20,12 @@ struct QuantizerSite {
   Tensor low, high;       ///< observed range, f32, with dimensions that broadcast against the value
 };
 
-/// Sites that `selector` selects: a quantized tensor or value by its name, or the weights or activations (`weights`) of
+/// Quantized operands of a layer.
+enum class LayerPart { weights, activations };
+
+/// Sites that `selector` selects: a quantized tensor or value by its name, or the weights or activations (`part`) of
 /// layers by a pattern of names or "op:PATTERN". Throws if it selects none.
-std::vector<QuantizerSite> quantizer_sites(const Model& prepared, const std::string& selector, bool weights);
+std::vector<QuantizerSite> quantizer_sites(const Model& prepared, const std::string& selector, LayerPart part);
 
 /// An own quantizer for all sites with one scale.
 struct OwnQuantizer {

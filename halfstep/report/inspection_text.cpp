@@ -114,20 +114,26 @@ std::string assumed_text(const api::Inspection& found) {
   return text;
 }
 
-}  // namespace
-
-std::string as_text(const api::Inspection& found, bool explain) {
+std::string inspection_text(const api::Inspection& found, bool explain) {
   return fmt::format("{} network '{}'\n\n{}{}\n", name(found.stage), found.model.graph.name(), print(found.model.graph),
                      assumed_text(found)) +
          describe(found.compiled.graph, found.program, explain) + target_text(found.target);
 }
 
-std::string as_text(const api::ForeignInspection& found, bool explain) {
+std::string inspection_text(const api::ForeignInspection& found, bool explain) {
   std::string text = summary_text(found) + program_text(found) +
                      fmt::format("{:12}{}\n", "nodes", found.summary.nodes) + operators_text(found.summary.operators) +
                      nodes_text(found.nodes) + coverage_text(found.coverage);
   if (found.program && explain) text += "\n" + describe(found.model->graph, *found.program, true);
   return text + target_text(found.target);
 }
+
+}  // namespace
+
+std::string as_text(const api::Inspection& found) { return inspection_text(found, false); }
+std::string as_explained_text(const api::Inspection& found) { return inspection_text(found, true); }
+
+std::string as_text(const api::ForeignInspection& found) { return inspection_text(found, false); }
+std::string as_explained_text(const api::ForeignInspection& found) { return inspection_text(found, true); }
 
 }  // namespace halfstep::report

@@ -43,7 +43,7 @@ std::string as_json(const api::PlatformCheck& check) {
   return to_text({{"file", check.file}, {"holds", check.holds()}, {"objections", std::move(objections)}});
 }
 
-std::string as_text(const quant::Platform& platform) { return quant::record_text(platform, false); }
+std::string as_text(const quant::Platform& platform) { return quant::record_text(platform); }
 
 std::string as_json(const quant::Platform& platform) { return to_text({{"platform", quant::record_json(platform)}}); }
 

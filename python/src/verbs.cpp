@@ -160,8 +160,9 @@ nb::list dims_of(const Dims& dims) {
 
 /// Returns scale, quantizer, layer, element type, extents, and the ends of the observed range of each site.
 nb::list quantizer_sites(const Network& network, const std::string& selector, bool weights) {
+  const auto part = weights ? api::LayerPart::weights : api::LayerPart::activations;
   nb::list list;
-  for (api::QuantizerSite& site : api::quantizer_sites(*network.model(), selector, weights))
+  for (api::QuantizerSite& site : api::quantizer_sites(*network.model(), selector, part))
     list.append(nb::make_tuple(site.scale, site.quantizer, site.layer, std::string(name(site.type.dtype)),
                                dims_of(site.type.dims), array_of(std::move(site.low)), array_of(std::move(site.high))));
   return list;

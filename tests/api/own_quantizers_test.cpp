@@ -43,7 +43,7 @@ constexpr const char* kUniform = R"(
 )";
 
 OwnQuantizer own(const std::string& selector, const std::string& text, float step = 0.25F) {
-  const auto sites = quantizer_sites(prepared(), selector, false);
+  const auto sites = quantizer_sites(prepared(), selector, LayerPart::activations);
   OwnQuantizer one{"Own", sites.front().layer, sites.front().scale, {{"step", Tensor::scalar(step)}}, {}, {}};
   one.codes = {0, 15};
   for (const QuantizerSite& site : sites) one.networks.emplace(site.quantizer, own_network(site.type, text));
@@ -57,18 +57,20 @@ const std::string kDeclares =
     "  return result = d, derivative.x = e, derivative.step = c, scale = step, zero_point = z\n";
 
 TEST(OwnQuantizers, SitesAreFoundByLayerValueAndKind) {
-  const auto of_layer = quantizer_sites(prepared(), "conv2", false);
+  const auto of_layer = quantizer_sites(prepared(), "conv2", LayerPart::activations);
   ASSERT_EQ(of_layer.size(), 1U);
-  EXPECT_EQ(
-      quantizer_sites(prepared(), of_layer[0].quantizer.substr(0, of_layer[0].quantizer.rfind(".q")), true)[0].scale,
-      of_layer[0].scale)
+  EXPECT_EQ(quantizer_sites(prepared(), of_layer[0].quantizer.substr(0, of_layer[0].quantizer.rfind(".q")),
+                            LayerPart::weights)[0]
+                .scale,
+            of_layer[0].scale)
       << "the value by its name";
-  const auto weights = quantizer_sites(prepared(), "conv2", true);
+  const auto weights = quantizer_sites(prepared(), "conv2", LayerPart::weights);
   ASSERT_EQ(weights.size(), 1U);
   EXPECT_EQ(weights[0].low.dims().size(), 4U);
   EXPECT_EQ(weights[0].low.dims()[0], weights[0].type.dims[0]);
-  EXPECT_GT(quantizer_sites(prepared(), "op:conv2d", false).size(), 2U);
-  EXPECT_EQ(test::name_of([] { quantizer_sites(prepared(), "conv9", false); }), "selector_matches_nothing");
+  EXPECT_GT(quantizer_sites(prepared(), "op:conv2d", LayerPart::activations).size(), 2U);
+  EXPECT_EQ(test::name_of([] { quantizer_sites(prepared(), "conv9", LayerPart::activations); }),
+            "selector_matches_nothing");
 }
 
 // A2.28
@@ -127,7 +129,7 @@ TEST(OwnQuantizers, WrongTypesAndCodesAreNamed) {
     found.layer.clear();
     return found;
   };
-  const std::string type = to_string(quantizer_sites(prepared(), "conv2", false)[0].type);
+  const std::string type = to_string(quantizer_sites(prepared(), "conv2", LayerPart::activations)[0].type);
   EXPECT_EQ(refusal(own("conv2", "  a = add(step, b=step)\n  return result = a, derivative.x = x\n")),
             errors::own_quantizer_result("conv2", "Own", "result", "f32[1]", type));
   EXPECT_EQ(

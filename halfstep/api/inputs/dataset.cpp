@@ -167,7 +167,7 @@ Dataset make_data(const Tensors& tensors, const std::string& name, const DataOpt
   Dataset data = data::dataset_of(tensors, name);
   data.name = name;
   data.form = "tensors";
-  data::choose(data, options.all, options.samples);
+  data::choose(data, options);
   return data;
 }
 

@@ -41,7 +41,7 @@ std::string new_platform(const std::string& name, const Platform& from) {
   const Platform renamed =
       quant::parse_platform(from.text, from.name, {{"platform", name}, {"doc", "Derived from " + from.name + "."}});
   return fmt::format("# A platform of Halfstep; `halfstep platform check {}.yaml` lists all errors.\n\n", name) +
-         quant::record_text(renamed, true);
+         quant::commented_record_text(renamed);
 }
 
 PlatformComparison compare_platforms(const Platform& first, const Platform& second) {

@@ -170,7 +170,7 @@ Dataset from_path(const Path& path, const Reading& reading) {
 
 Dataset finished(Dataset data, const std::string& name, const DataOptions& options) {
   data.name = last_name(name);
-  choose(data, options.all, options.samples);
+  choose(data, options);
   return data;
 }
 

@@ -58,9 +58,10 @@ Split parts_of(const Dataset& data) {
   return parts;
 }
 
-void choose(Dataset& data, bool all, int64_t samples) {
+void choose(Dataset& data, const DataOptions& options) {
+  const int64_t samples = options.samples;
   if (samples < 0) fail(errors::number_out_of_range("samples", samples, "a number of samples, or 0 for all"));
-  if (all) data.split = everything(data);
+  if (options.all) data.split = everything(data);
   if (samples == 0) return;
   data.split = parts_of(data);
   for (auto* part : {&data.split->train, &data.split->val, &data.split->test}) thin_out(*part, samples);

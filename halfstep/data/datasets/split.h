@@ -9,7 +9,8 @@ namespace halfstep::data {
 /// depends only on the class are for training. Without labels, all samples are in both parts.
 Split parts_of(const Dataset& data);
 
-/// Limits each part to `samples` samples, evenly spread over it. With `all`, first puts every sample into both parts.
-void choose(Dataset& data, bool all, int64_t samples);
+/// Limits each part to options.samples samples, evenly spread over it. With options.all, first puts every sample into
+/// both parts.
+void choose(Dataset& data, const DataOptions& options);
 
 }  // namespace halfstep::data

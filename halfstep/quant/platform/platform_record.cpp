@@ -154,7 +154,9 @@ std::vector<RecordField> fields(const Platform& platform) {
   return all;
 }
 
-std::string record_text(const Platform& platform, bool commented) {
+namespace {
+
+std::string record_lines(const Platform& platform, bool commented) {
   const YAML::Node root = YAML::Load(platform.text);
   const auto all = fields(platform);
   std::string text;
@@ -167,6 +169,11 @@ std::string record_text(const Platform& platform, bool commented) {
   }
   return text;
 }
+
+}  // namespace
+
+std::string record_text(const Platform& platform) { return record_lines(platform, false); }
+std::string commented_record_text(const Platform& platform) { return record_lines(platform, true); }
 
 nlohmann::ordered_json record_json(const Platform& platform) { return object_json(YAML::Load(platform.text), ""); }
 

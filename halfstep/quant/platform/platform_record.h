@@ -19,8 +19,10 @@ struct RecordField {
 /// All keys that have values, in the order of platform_keys().
 std::vector<RecordField> fields(const Platform& platform);
 
-/// A record that parse_platform reads as the same platform. `commented` adds the doc and the legal values of each key.
-std::string record_text(const Platform& platform, bool commented);
+/// A record that parse_platform reads as the same platform.
+std::string record_text(const Platform& platform);
+/// Also with the doc and the legal values of each key, as comments.
+std::string commented_record_text(const Platform& platform);
 
 /// A key whose value differs between two platforms. A side is empty if it does not have the rule.
 struct RecordDifference {
