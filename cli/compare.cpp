@@ -10,9 +10,9 @@ board::Comparison compared(const api::CompareCommand& command) {
   for (const auto& path : {command.first, command.second}) {
     if (!api::is_network(path)) continue;
     const api::LoadedPair pair = load_both(command.common, path, command.data, options.dump.preprocess);
-    return api::compare(command.first, command.second, &pair.data, options, settings);
+    return api::compare(command.first, command.second, pair.data, options, settings);
   }
-  return api::compare(command.first, command.second, nullptr, options, settings);
+  return api::compare(command.first, command.second, std::nullopt, options, settings);
 }
 
 int compare(api::CompareCommand& command, const Given&) {

@@ -30,7 +30,8 @@ int export_as_c(Model network, api::ExportCommand& command, bool has_data) {
   std::optional<api::Dataset> data;
   if (has_data) data = load_data(command.common, command.data, api::classes_of(network));
   data::change_preprocess(network, command.preprocess);
-  const api::ExportCResult written = api::export_c(network, command.out.path, command.c, data ? &*data : nullptr);
+  const api::ExportCResult written = data ? api::export_c(network, *data, command.out.path, command.c)
+                                          : api::export_c(network, command.out.path, command.c);
   fmt::print("{}", command.common.json ? report::as_json(written) : report::as_text(written, command.out.path));
   return kDone;
 }

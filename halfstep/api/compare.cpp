@@ -75,10 +75,11 @@ bool is_network(const fs::path& path) {
   return fs::is_regular_file(path, failed) && (is_model_file(path) || formats::is_foreign(path));
 }
 
-board::Comparison compare(const fs::path& first, const fs::path& second, const Dataset* data,
+board::Comparison compare(const fs::path& first, const fs::path& second, const std::optional<Dataset>& data,
                           const CompareOptions& options, const Settings& settings) {
-  return compare_sides([&] { return side_at(first, data, options, settings); },
-                       [&] { return side_at(second, data, options, settings); }, options, settings);
+  const Dataset* samples = data ? &*data : nullptr;
+  return compare_sides([&] { return side_at(first, samples, options, settings); },
+                       [&] { return side_at(second, samples, options, settings); }, options, settings);
 }
 
 board::Comparison compare(const Model& first, const fs::path& second, const Dataset& data,

@@ -102,13 +102,10 @@ std::vector<formats::c::Case> cases_of(const Model& integer, const formats::c::C
   return cases;
 }
 
-}  // namespace
-
-ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options,
-                       const Dataset* data) {
+ExportCResult write_program(const Model& network, const CallSource& source, const std::filesystem::path& folder,
+                            const ExportCOptions& options) {
   const Model integer = program_of(network, options);
   const std::string name = options.name ? *options.name : formats::c::to_c_identifier(network.graph.name());
-  const CallSource source(network, data);
   formats::c::CProgram program = formats::c::c_program(
       integer,
       {.name = name, .hooks = options.hooks, .float_fallback = options.float_fallback, .extents = source.extents()});
@@ -131,6 +128,17 @@ ExportCResult export_c(const Model& network, const std::filesystem::path& folder
   }
   io::write_files(files);
   return report;
+}
+
+}  // namespace
+
+ExportCResult export_c(const Model& network, const Dataset& data, const std::filesystem::path& folder,
+                       const ExportCOptions& options) {
+  return write_program(network, CallSource(network, &data), folder, options);
+}
+
+ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options) {
+  return write_program(network, CallSource(network, nullptr), folder, options);
 }
 
 }  // namespace halfstep::api

@@ -22,9 +22,11 @@ struct ExportCResult {
 };
 
 /// Writes NAME.h, NAME.c and a test program into `folder`, for a prepared network or an integer program. The test
-/// samples come from `data` or, without it, from the samples stored in a prepared network. All errors are thrown before
-/// anything is written.
-ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options = {},
-                       const Dataset* data = nullptr);
+/// samples come from `data`. All errors are thrown before anything is written.
+ExportCResult export_c(const Model& network, const Dataset& data, const std::filesystem::path& folder,
+                       const ExportCOptions& options = {});
+
+/// As above, with the samples stored in a prepared network.
+ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options = {});
 
 }  // namespace halfstep::api

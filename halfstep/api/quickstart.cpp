@@ -99,7 +99,8 @@ class Quickstart {
   /// Reports all obstacles to quantization, conversion and training before any work.
   void require_feasible(const Model& network) const {
     std::vector<Diagnostic> objections;
-    const Model prepared = quant::prepare(network, request_.platform, request_.quantize.prepare, &objections);
+    const Model prepared =
+        quant::prepare_with_objections(network, request_.platform, request_.quantize.prepare, objections);
     const std::string where = fmt::format("network '{}'", network.graph.name());
     collect(objections, "", where, [&] { quant::require_integers(prepared, request_.convert); });
     if (request_.tune_epochs > 0)

@@ -286,7 +286,8 @@ nb::tuple export_c(const Network& network, const Path& folder, const api::Datase
   auto command = command_of<api::ExportCommand>(options);
   command.c.overwrite = command.out.overwrite;
   const auto result = work(progress, command.common, [&](const api::Settings&) {
-    return api::export_c(*network.model(), folder, command.c, data);
+    return data == nullptr ? api::export_c(*network.model(), folder, command.c)
+                           : api::export_c(*network.model(), *data, folder, command.c);
   });
   return nb::make_tuple(result.files, result.arena_bytes, result.constant_bytes, result.fallbacks);
 }
@@ -313,8 +314,9 @@ nb::tuple compare(const Network* network, const Path& first, const Path& second,
                   const nb::object& options, const nb::object& progress) {
   const auto command = command_of<api::CompareCommand>(options);
   const auto comparison = work(progress, command.common, [&](const api::Settings& settings) {
-    return network == nullptr ? api::compare(first, second, data, command.options, settings)
-                              : api::compare(*network->model(), second, *data, command.options, settings);
+    if (network != nullptr) return api::compare(*network->model(), second, *data, command.options, settings);
+    const auto samples = data == nullptr ? std::nullopt : std::optional(*data);
+    return api::compare(first, second, samples, command.options, settings);
   });
   return nb::make_tuple(comparison.equal(), report::as_text(comparison), report::as_json(comparison),
                         report::as_html(comparison));

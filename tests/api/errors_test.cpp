@@ -188,7 +188,7 @@ TEST(Errors, DumpsAndComparisons) {
   const auto side = [&](const std::string& name) {
     const auto other = folder / "other.npz";
     io::write_npz(other, {{"x", Tensor(DType::f32, {1})}});
-    return diagnostic_of([&] { compare(folder / name, other, nullptr, {}, {}); });
+    return diagnostic_of([&] { compare(folder / name, other); });
   };
   const auto path = [&](const std::string& name) { return (folder / name).string(); };
   EXPECT_EQ(side("none"), errors::no_such_side(path("none")));

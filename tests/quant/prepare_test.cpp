@@ -272,7 +272,7 @@ TEST(Prepare, EverythingIsRefusedAtOnce) {
   model.tensors.at("v").data<float>()[3] = NAN;
   const auto platform = load_platform("magik_t40", {{"channels.above", "3"}});
   std::vector<Diagnostic> objections;
-  const Model despite = prepare(model, platform, {{}, 10, {}, {}}, &objections);
+  const Model despite = prepare_with_objections(model, platform, {{}, 10, {}, {}}, objections);
   EXPECT_TRUE(is_prepared(despite));
   EXPECT_EQ(bare(objections),
             (Diagnostics{on("c", 5, narrow()),

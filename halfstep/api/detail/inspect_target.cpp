@@ -85,7 +85,7 @@ TargetInspection inspect_target(const Model& network, const Target& target) {
     found.verbs[0].objections = objections_of(network, [&] {
       quant::PadResult start{quant::with_regions(network, target.regions), {}};
       if (target.pad_channels) start = quant::pad_channels(start.model, target.platform, target.prepare);
-      prepared = quant::prepare(start.model, target.platform, target.prepare, &places);
+      prepared = quant::prepare_with_objections(start.model, target.platform, target.prepare, places);
       found.padded = std::move(start.layers);
     });
     found.verbs[0].objections.insert(found.verbs[0].objections.end(), places.begin(), places.end());

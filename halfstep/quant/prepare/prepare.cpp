@@ -82,10 +82,9 @@ std::vector<Diagnostic> prepare_blocks(Model& model, const Graph& given, const P
   return std::move(found.objections);
 }
 
-}  // namespace
-
-Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options,
-              std::vector<Diagnostic>* objections) {
+/// `report` takes the objections, before the network is finished.
+template <class Report>
+Model prepared_for(const Model& model, const Platform& platform, const PrepareOptions& options, Report report) {
   require_in_range(options);
   Model prepared = clone(model);
   const Rewritten rewritten = rewrite_floats(prepared, platform);
@@ -97,14 +96,24 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
       fail(errors::quantizer_kind_rewrites_weights(platform.name, traits_of(kind).name));
     passes::keep_normalizations(prepared, rewritten.folded, options.batch_norm == BatchNorms::live);
   }
-  if (objections == nullptr)
-    fail_on_any(std::move(found));
-  else
-    objections->insert(objections->end(), found.begin(), found.end());
+  report(std::move(found));
   prepared.metadata.platform = PlatformRecord(platform.text);
   prepared.metadata.stage = stage_of_graph(prepared.graph, true);
   keep_given_quantizers(prepared, rewritten.given, weight_scales(model, platform, rewritten.given), options);
   return prepared;
+}
+
+}  // namespace
+
+Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options) {
+  return prepared_for(model, platform, options, fail_on_any);
+}
+
+Model prepare_with_objections(const Model& model, const Platform& platform, const PrepareOptions& options,
+                              std::vector<Diagnostic>& objections) {
+  return prepared_for(model, platform, options, [&](std::vector<Diagnostic> found) {
+    objections.insert(objections.end(), found.begin(), found.end());
+  });
 }
 
 Model own_weights(const Model& model, const PrepareOptions& options) {

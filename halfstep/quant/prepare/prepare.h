@@ -16,11 +16,14 @@ namespace halfstep::quant {
 /// quantizers of the platform. The traits of operators decide where. Quantizers have no ranges yet: calibrate before
 /// use.
 ///
-/// Throws an Error that lists every operation that cannot become integers, with remedies. If `objections` is not null,
-/// these diagnostics are returned there instead. Illegal bit widths are then replaced by the platform's defaults. The
-/// Model's metadata contains the resolved platform record.
-Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {},
-              std::vector<Diagnostic>* objections = nullptr);
+/// Throws an Error that lists every operation that cannot become integers, with remedies. The Model's metadata contains
+/// the resolved platform record.
+Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {});
+
+/// As prepare, but appends the diagnostics of the Error to `objections` instead. Illegal bit widths are replaced by the
+/// platform's defaults.
+Model prepare_with_objections(const Model& model, const Platform& platform, const PrepareOptions& options,
+                              std::vector<Diagnostic>& objections);
 
 /// A copy in which layers that are one module share weights, or have their own copies, as the options select.
 Model own_weights(const Model& model, const PrepareOptions& options);
