@@ -45,6 +45,11 @@ std::string type_name(const api::BoundOption& option) {
   if (const api::Words choices = api::words_in(entry.choices); !choices.empty())
     return fmt::format("{{{}}}", fmt::join(choices, ","));
   if (entry.type == "platform") return fmt::format("{{{}}}|FILE", fmt::join(quant::platform_names(), ","));
+  if (entry.type == "repair_method") {
+    std::string names(repair::kAuto);
+    for (const repair::MethodInfo& method : repair::method_list()) names += fmt::format(",{}", method.name);
+    return "{" + names + "}[,...]";
+  }
   if (entry.type.find("int") != std::string_view::npos) return "INT";
   if (entry.type == "number" || entry.type == "float") return "NUMBER";
   return entry.type == "path" ? "FILE" : "TEXT";

@@ -43,6 +43,7 @@ std::string switch_flags(const api::BoundOption& option, const std::string& flag
   return now.front() == "true" ? off : flag;
 }
 
+/// `flag` is a flag, or a short and a long one with a comma. A switch has no short one.
 CLI::Option* add_flag(CLI::App& command, const api::BoundOption& option, const std::string& flag, Slot& slot) {
   if (option.is_switch)
     return command.add_flag_function(switch_flags(option, flag),
@@ -60,11 +61,13 @@ CLI::Option* add_flag(CLI::App& command, const api::BoundOption& option, const s
 void add_option(CLI::App& command, const api::BoundOption& option, bool shows_all, Parsed& parsed) {
   const api::OptionEntry& entry = *option.entry;
   const auto add = [&](const std::string& flag, const std::string& deprecated) {
-    parsed.slots.push_back(std::make_unique<Slot>(Slot{&option, {}, parsed.verb + ": " + flag, deprecated}));
+    const std::string where = parsed.verb + ": " + flag.substr(flag.find(',') + 1);
+    parsed.slots.push_back(std::make_unique<Slot>(Slot{&option, {}, where, deprecated}));
     return add_flag(command, option, flag, *parsed.slots.back());
   };
   const std::string flag = entry.long_flag();
-  CLI::Option* added = add(entry.positional ? std::string(entry.name) : flag, "");
+  const std::string flags = entry.short_flag.empty() ? flag : fmt::format("{},{}", entry.short_flag, flag);
+  CLI::Option* added = add(entry.positional ? std::string(entry.name) : flags, "");
   added->description(describe(option))->type_name(type_name(option));
   added->group(entry.advanced && !shows_all ? "" : std::string(entry.group));
   if (entry.positional) add(flag, "")->group("");

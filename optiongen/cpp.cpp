@@ -13,7 +13,7 @@ namespace {
 const std::map<std::string, std::string> kTypes = {
     {"flag", "bool"},           {"int", "int"},     {"int64", "int64_t"},    {"uint64", "uint64_t"},
     {"number", "double"},       {"float", "float"}, {"text", "std::string"}, {"path", "std::filesystem::path"},
-    {"platform", "std::string"}};
+    {"platform", "std::string"}, {"repair_method", "std::string"}};
 
 /// Appends an underscore to a name that is a C++ keyword.
 std::string enumerator(const std::string& choice) {
@@ -143,8 +143,8 @@ constexpr const char* kSystem =
 
 std::string entry_row(const Option& option) {
   const char* faces[] = {"all", "command_line", "python", "none"};
-  return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, OptionFace::{}, {}, {}, {}}},\n",
-                     quoted(option.name), quoted(option.flag), quoted(option.group), quoted(option.unit),
+  return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, OptionFace::{}, {}, {}, {}}},\n",
+                     quoted(option.name), quoted(option.flag), quoted(option.short_flag), quoted(option.group), quoted(option.unit),
                      quoted(option.doc), option.range.empty() ? "nullptr" : "&limits::" + constant(option.range),
                      quoted(fmt::format("{}", fmt::join(option.choices, " "))),
                      quoted(fmt::format("{}", fmt::join(option.earlier, " "))), quoted(option.needs),

@@ -32,7 +32,7 @@ struct Option {
   std::string field;      ///< member of the struct; default: the name
   std::string type;       ///< flag, int, int64, number, float, text, path, or a C++ type
   std::string structure;  ///< C++ type of a member that is itself a struct of options
-  std::string flag, group, doc, unit, range, enumeration, python, default_text, separator, needs, excludes;
+  std::string flag, short_flag, group, doc, unit, range, enumeration, python, default_text, separator, needs, excludes;
   std::vector<std::string> choices, earlier;
   std::vector<std::string> only, without;  ///< for a struct member: options to include or to exclude
   std::map<std::string, std::map<std::string, std::string>> change;  ///< for a struct member: changed values of keys,

@@ -63,6 +63,7 @@ void read_option_key(Option& option, const std::string& key, const YAML::Node& v
       {"name", text(option.name)},
       {"field", text(option.field)},
       {"flag", text(option.flag)},
+      {"short", text(option.short_flag)},
       {"group", text(option.group)},
       {"doc", text(option.doc)},
       {"unit", text(option.unit)},

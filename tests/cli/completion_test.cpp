@@ -41,7 +41,7 @@ TEST(Completion, EveryOptionOfItsHelp) {
   Workspace workspace;
   const std::string help = workspace.expect(0, {"train", "--help-all"}).out;
   std::set<std::string> expected, found;
-  const std::regex line("\n  (?:-h,)?(--[a-z-]+)(?:,(--[a-z-]+))?");
+  const std::regex line("\n  (?:-[a-z],)?(--[a-z-]+)(?:,(--[a-z-]+))?");
   for (std::sregex_iterator it(help.begin(), help.end(), line), end; it != end; ++it) {
     expected.insert((*it)[1]);
     if ((*it)[2].matched) expected.insert((*it)[2]);

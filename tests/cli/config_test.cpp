@@ -100,6 +100,16 @@ TEST_F(Config, what_is_wrong_is_named_all_at_once) {
             errors::options_exclude_each_other("train", "--resume", "--overwrite"));
 }
 
+TEST_F(Config, flags_of_one_letter_are_those_of_the_long_ones) {
+  const auto done = workspace_.expect(0, {"train", "-o", "never", "-j", "3", "--bits-schedule", "8", "--print-config"});
+  EXPECT_NE(done.out.find("out: never  # command line\n"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("threads: 3  # command line\n"), std::string::npos) << done.out;
+  for (const char* verb : {"quickstart", "quantize", "convert", "export", "dump", "fuzz", "run", "bits", "report"})
+    EXPECT_NE(workspace_.expect(0, {verb, "--help"}).out.find("  -o,--"), std::string::npos) << verb;
+  const std::string help = workspace_.expect(0, {"quantize", "--help"}).out;
+  EXPECT_NE(help.find("--repair {auto,equalize,"), std::string::npos) << help;
+}
+
 /// A flag with a value that its option accepts.
 std::vector<std::string> flag_with_value(const api::BoundOption& option, const std::string& flag) {
   if (option.is_switch) return {flag};

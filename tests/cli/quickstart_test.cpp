@@ -106,7 +106,8 @@ TEST_F(Quickstart, prints_one_table_and_plain_lines_of_progress) {
   EXPECT_NE(outcome.err.find("float training: 100 %"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find('\r'), std::string::npos);
   EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos);
-  workspace.expect(0, {"verify"});  // quickstart_out is the default
+  const auto guessed = workspace.expect(0, {"verify"});
+  EXPECT_NE(guessed.err.find("it reads the folder quickstart_out"), std::string::npos) << guessed.err;
 }
 
 /// One quickstart folder for tests that only read it.
@@ -132,6 +133,8 @@ TEST_F(Verify, works_from_inside_the_folder) {
   for (const auto& [name, contents] : test::listing(*workspace / "quick")) test::write_text(other / name, contents);
   const auto outcome = other.expect(0, {"verify"});
   EXPECT_NE(outcome.out.find(", 0 differ\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("it reads the folder ."), std::string::npos) << outcome.err;
+  EXPECT_EQ(other.expect(0, {"verify", "."}).err.find("it reads"), std::string::npos);
 }
 
 TEST_F(Verify, finds_an_injected_code_and_names_it) {

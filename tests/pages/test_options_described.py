@@ -54,7 +54,7 @@ def test_a_member_and_a_flag_for_each_option(tmp_path):
     assert "  /// Passes over the training samples.\n  int64_t epochs = 20;" in header
     assert "enum class Part { test, train };" in header and "Part part = Part::test;" in header
     commands = (tmp_path / "out/halfstep/api/commands.cpp").read_text()
-    assert '{"epochs", "", "Training", ""' in commands and "bind(command.options.epochs);" in commands
+    assert '{"epochs", "", "", "Training", ""' in commands and "bind(command.options.epochs);" in commands
 
 
 @pytest.mark.parametrize(

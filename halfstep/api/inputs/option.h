@@ -17,7 +17,8 @@ enum class OptionFace { all, command_line, python, none };
 /// Description of an option, from an options.yaml. Lists are words separated by spaces.
 struct OptionEntry {
   std::string_view name;
-  std::string_view flag;  ///< "" for --NAME
+  std::string_view flag;        ///< "" for --NAME
+  std::string_view short_flag;  ///< "-o", or ""
   std::string_view group, unit, doc;
   const Limits* range;  ///< null: no range
   std::string_view choices, earlier;
