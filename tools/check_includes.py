@@ -4,7 +4,8 @@
 usage: tools/check_includes.py [BUILD]    (BUILD: a build folder, whose gen/ is checked too; default build/release)
 
 Prints the number of includes for each pair of rooms. Violations are an include that is not allowed, one of a missing
-file, one by a path that does not start at the root, and a header without #pragma once (except Highway's *-inl.h).
+file, one by a path that does not start at the root, a header without #pragma once (except Highway's *-inl.h), and headers of
+different rooms that have one name and not one concept.
 """
 import collections
 import pathlib
@@ -32,6 +33,9 @@ KERNEL_ARROWS = {
     "quantizers": "image matrix",
     "recurrent": "elementwise matrix",
 }
+# Headers of several rooms with one name, because they are about the same concept.
+SAME_CONCEPT = set("analysis attention audit bits compare convert dataset errors flow forms model node options "
+                   "own_quantizers platform quickstart range region resampling shared_forms trace translator".split())
 # A namespace below halfstep::kernels has the name of a folder around the file, or of the file.
 NAMESPACE = re.compile(r"^namespace (?:halfstep::kernels::)?(\w+)(?:::HWY_NAMESPACE)? \{", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
@@ -114,6 +118,18 @@ def wrong_exports(headers):
                 f"halfstep/rooms.yaml:1: room '{room}' has no public header, expected 'exports: nothing'"
 
 
+def names_of_several_rooms(names):
+    """Yield headers of different rooms that have one name without one concept."""
+    rooms_of = collections.defaultdict(dict)
+    for name in names:
+        path = pathlib.PurePosixPath(name)
+        if path.suffix == ".h" and ROOMS.room_of(name):
+            rooms_of[path.stem].setdefault(room_of(name), name)
+    for stem, found in sorted(rooms_of.items()):
+        if len(found) > 1 and stem not in SAME_CONCEPT:
+            yield f"{min(found.values())}:1: {' and '.join(sorted(found))} have a header '{stem}.h', expected two names"
+
+
 class Check:
     def __init__(self, generated):
         self.generated = generated
@@ -190,6 +206,7 @@ def main():
     own = check.files
     for path, name in sources(check.generated, ["halfstep", "tests"]):
         check.file(path, name)
+    check.violations += names_of_several_rooms(name for _, name in sources(ROOT, ["halfstep"]))
     check.violations += [f"{path.relative_to(ROOT)}:1: is not what halfstep/rooms.yaml says; run tools/rooms.py" for path, _ in rooms.stale()]
     if check.generated.is_dir():
         public = public_headers(check.generated)

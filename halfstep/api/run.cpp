@@ -20,7 +20,7 @@
 #include "halfstep/engine/eager/call.h"
 #include "halfstep/train/calibrate/calibrated_lengths.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/verify/operators/numbers.h"
+#include "halfstep/verify/operators/tensor_numbers.h"
 
 namespace halfstep::api {
 namespace {

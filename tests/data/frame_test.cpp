@@ -8,7 +8,7 @@
 #include "halfstep/core/files/file.h"
 #include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/image.h"
-#include "halfstep/data/datasets/resample.h"
+#include "halfstep/data/datasets/resize_images.h"
 #include "tests/support/error.h"
 
 namespace halfstep::data {

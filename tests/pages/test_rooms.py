@@ -51,6 +51,14 @@ def test_hidden_rooms_have_no_public_header(monkeypatch):
     assert "room 'report' has no public header" in "".join(check.wrong_exports(shown))
 
 
+def test_headers_of_different_concepts_have_different_names(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    check = importlib.import_module("check_includes")
+    names = ["halfstep/verify/board/layout.h", "halfstep/engine/kernels/a/rule.h", "halfstep/engine/kernels/b/rule.h", "halfstep/api/bits.h", "halfstep/report/bits.h"]
+    assert not list(check.names_of_several_rooms(names))
+    assert "engine/kernels and verify/board have a header 'layout.h'" in "".join(check.names_of_several_rooms([*names, "halfstep/engine/kernels/layout.h"]))
+
+
 def test_a_wing_stands_for_its_rooms(rooms):
     found = rooms.Rooms(described(("low/a", ""), ("low/b", "low/a"), ("high/c", "low, low/a/only.h")))
     assert found.includes("high/c") == (["low/a", "low/b"], ["halfstep/low/a/only.h"])

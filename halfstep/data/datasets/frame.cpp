@@ -6,7 +6,7 @@
 
 #include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/image.h"
-#include "halfstep/data/datasets/resample.h"
+#include "halfstep/data/datasets/resize_images.h"
 
 namespace halfstep::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "halfstep/data/datasets/resample.h"
+#include "halfstep/data/datasets/resize_images.h"
 
 #include <algorithm>
 #include <cmath>

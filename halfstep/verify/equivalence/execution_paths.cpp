@@ -12,7 +12,7 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/verify/equivalence/compared_programs.h"
 #include "halfstep/verify/equivalence/errors.h"
-#include "halfstep/verify/operators/numbers.h"
+#include "halfstep/verify/operators/tensor_numbers.h"
 
 namespace halfstep::verify {
 namespace {

@@ -10,8 +10,8 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_semantics.h"
-#include "halfstep/verify/operators/numbers.h"
 #include "halfstep/verify/operators/product_elements.h"
+#include "halfstep/verify/operators/tensor_numbers.h"
 
 namespace halfstep::verify {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "halfstep/core/ir/model.h"
-#include "halfstep/verify/operators/numbers.h"
 #include "halfstep/verify/operators/product_elements.h"
+#include "halfstep/verify/operators/tensor_numbers.h"
 
 namespace halfstep::verify {
 

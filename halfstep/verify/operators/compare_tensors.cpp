@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "halfstep/core/base/element_values.h"
-#include "halfstep/verify/operators/numbers.h"
+#include "halfstep/verify/operators/tensor_numbers.h"
 
 namespace halfstep::verify {
 namespace {

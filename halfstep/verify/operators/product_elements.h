@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "halfstep/core/ir/graph.h"
-#include "halfstep/verify/operators/numbers.h"
 #include "halfstep/verify/operators/product_window.h"
+#include "halfstep/verify/operators/tensor_numbers.h"
 
 namespace halfstep::verify {
 

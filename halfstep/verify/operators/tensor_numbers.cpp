@@ -1,4 +1,4 @@
-#include "halfstep/verify/operators/numbers.h"
+#include "halfstep/verify/operators/tensor_numbers.h"
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/core/base/element_values.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "halfstep/core/arith/scalar_functions.h"
-#include "halfstep/engine/kernels/codes/training/gradient.h"
+#include "halfstep/engine/kernels/codes/training/backward_rule.h"
 #include "halfstep/engine/kernels/codes/training/operand.h"
 #include "halfstep/engine/kernels/codes/training/results.h"
 #include "halfstep/engine/kernels/kernel.h"

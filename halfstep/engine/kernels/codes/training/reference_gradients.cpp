@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "halfstep/engine/kernels/codes/training/gradient.h"
+#include "halfstep/engine/kernels/codes/training/backward_rule.h"
 #include "halfstep/engine/kernels/codes/training/layer_parameters.h"
 #include "halfstep/engine/kernels/common/activation.h"
 #include "halfstep/engine/kernels/common/channels.h"

@@ -7,7 +7,7 @@
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/common/cuda/float_types.cuh"
 #include "halfstep/engine/kernels/common/cuda/launch.cuh"
-#include "halfstep/engine/kernels/common/cuda/layout.h"
+#include "halfstep/engine/kernels/common/cuda/parameter_layout.h"
 
 namespace halfstep::kernels::cuda {
 

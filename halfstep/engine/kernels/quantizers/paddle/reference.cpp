@@ -2,7 +2,7 @@
 #include <cstring>
 #include <memory>
 
-#include "halfstep/engine/kernels/quantizers/paddle/quantizer.h"
+#include "halfstep/engine/kernels/quantizers/paddle/quantizer_use.h"
 
 namespace halfstep::kernels {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include "halfstep/engine/kernels/codes/training/backward_rule.h"
 #include "halfstep/engine/kernels/codes/training/cpu/rows.h"
-#include "halfstep/engine/kernels/codes/training/gradient.h"
 #include "halfstep/engine/kernels/codes/training/layer_parameters.h"
 #include "halfstep/engine/kernels/common/channels.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"

@@ -6,7 +6,7 @@
 #include "halfstep/engine/kernels/common/activation.h"
 #include "halfstep/engine/kernels/common/float_types.h"
 #include "halfstep/engine/kernels/image/conv/cpu/cut.h"
-#include "halfstep/engine/kernels/image/conv/cpu/problem.h"
+#include "halfstep/engine/kernels/image/conv/cpu/onednn_problem.h"
 #include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {

@@ -12,7 +12,7 @@
 
 #include "halfstep/engine/kernels/common/blocks.h"
 #include "halfstep/engine/kernels/quantizers/paddle/cpu/rule-inl.h"
-#include "halfstep/engine/kernels/quantizers/paddle/quantizer.h"
+#include "halfstep/engine/kernels/quantizers/paddle/quantizer_use.h"
 
 #ifndef HALFSTEP_KERNELS_PADDLE_CPU_QUANTIZE_ONCE
 #define HALFSTEP_KERNELS_PADDLE_CPU_QUANTIZE_ONCE

@@ -3,7 +3,7 @@
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/common/cuda/map.cuh"
-#include "halfstep/engine/kernels/quantizers/paddle/quantizer.h"
+#include "halfstep/engine/kernels/quantizers/paddle/quantizer_use.h"
 
 namespace halfstep::kernels {
 namespace paddle {
