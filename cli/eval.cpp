@@ -3,7 +3,7 @@
 namespace halfstep::cli {
 namespace {
 
-nlohmann::ordered_json json_of(const api::Evaluation& report, int64_t top) {
+nlohmann::ordered_json json_of(const api::EvaluateResult& report, int64_t top) {
   nlohmann::ordered_json json = {{"stage", name(report.stage)}, {"accuracy", report.accuracy}, {"loss", report.loss},
                                  {"samples", report.samples},   {"tested", report.tested},     {"notes", report.notes}};
   if (report.top) json["top"] = {{"outputs", top}, {"accuracy", *report.top}};
@@ -13,7 +13,7 @@ nlohmann::ordered_json json_of(const api::Evaluation& report, int64_t top) {
 int evaluate(api::EvalCommand& command, const Given&) {
   const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);
   const int64_t top = command.options.top;
-  const api::Evaluation report = api::evaluate(network, data, command.options, settings_of(command.common));
+  const api::EvaluateResult report = api::evaluate(network, data, command.options, settings_of(command.common));
   print_notes(report.notes);
   if (command.common.json) {
     fmt::print("{}", report::to_text(json_of(report, top)));

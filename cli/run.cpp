@@ -8,10 +8,10 @@ namespace halfstep::cli {
 namespace {
 
 struct RunReport {
-  api::RunResult result;                     ///< for test data: results of the last set
-  std::vector<api::Comparison> comparisons;  ///< for test data: names begin with the set, "test_data_set_0/y"
+  api::RunResult result;                           ///< for test data: results of the last set
+  std::vector<api::TensorComparison> comparisons;  ///< for test data: names begin with the set, "test_data_set_0/y"
   bool equal() const {
-    return std::ranges::all_of(comparisons, [](const api::Comparison& c) { return c.differing == 0; });
+    return std::ranges::all_of(comparisons, [](const api::TensorComparison& c) { return c.differing == 0; });
   }
 };
 
@@ -20,7 +20,7 @@ void print_json(const RunReport& report) {
   for (const auto& [name, tensor] : report.result.outputs) json["outputs"][name] = to_string(tensor.type());
   json["equal"] = report.equal();
   if (!report.result.milliseconds.empty()) json["milliseconds"] = report.result.milliseconds;
-  for (const api::Comparison& c : report.comparisons)
+  for (const api::TensorComparison& c : report.comparisons)
     json["comparisons"].push_back({{"tensor", c.tensor},
                                    {"elements", c.elements},
                                    {"differing", c.differing},
@@ -40,11 +40,11 @@ void print_text(const RunReport& report) {
   }
   if (report.comparisons.empty()) return;
   report::Table table({"compared", "elements", "differing", "largest difference"});
-  for (const api::Comparison& c : report.comparisons)
+  for (const api::TensorComparison& c : report.comparisons)
     table.add(
         {c.tensor, std::to_string(c.elements), std::to_string(c.differing), fmt::format("{:g}", c.largest_difference)});
   fmt::print("\n{}", table.text());
-  for (const api::Comparison& c : report.comparisons) {
+  for (const api::TensorComparison& c : report.comparisons) {
     if (c.differing > 0)
       fmt::print("{}: first differs at {}: found {}, expected {}\n", c.tensor, to_string(c.first_position),
                  c.first_found, c.first_expected);
@@ -85,7 +85,7 @@ RunReport run_test_data(const api::RunCommand& command) {
   for (const api::TestSet& set : api::read_test_data(command.test_data, file->summary())) {
     const auto options = run_options(command, command.test_data / set.name);
     report.result = api::run(*file, set.inputs, options, settings_of(command.common));
-    for (api::Comparison& comparison : api::compare(report.result.outputs, set.outputs, tolerance)) {
+    for (api::TensorComparison& comparison : api::compare(report.result.outputs, set.outputs, tolerance)) {
       comparison.tensor = set.name + "/" + comparison.tensor;
       report.comparisons.push_back(std::move(comparison));
     }

@@ -12,7 +12,7 @@
 namespace halfstep::api {
 
 /// Result of `evaluate`.
-struct Evaluation {
+struct EvaluateResult {
   Stage stage = Stage::float_network;
   double accuracy = 0;             ///< share of labels with the largest output, from 0 to 1
   double loss = 0;                 ///< mean cross entropy per label in nats; outputs are logits
@@ -24,7 +24,7 @@ struct Evaluation {
 
 /// Evaluates `network`, of any stage, on the test split of `data`. Throws without labels, or if the first output does
 /// not have a row of classes for each label.
-Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options = {},
-                    const Settings& settings = {});
+EvaluateResult evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options = {},
+                        const Settings& settings = {});
 
 }  // namespace halfstep::api

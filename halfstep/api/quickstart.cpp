@@ -47,7 +47,7 @@ class Quickstart {
     report_.notes = notes_on(start_, request.data);
   }
 
-  QuickstartOutcome run() {
+  QuickstartResult run() {
     Model network = quant::own_weights(start_, request_.quantize.prepare);
     require_feasible(network);
     std::optional<io::Claim> claim;
@@ -188,7 +188,7 @@ void check_request(const QuickstartRequest& request) { require_in_range(request)
 
 }  // namespace
 
-QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings) {
+QuickstartResult quickstart(const QuickstartRequest& request, const Settings& settings) {
   check_request(request);
   require_free(request);
   return Quickstart(request, settings).run();

@@ -40,7 +40,7 @@ struct QuickstartReport {
 };
 
 /// The network in all three stages, and the report.
-struct QuickstartOutcome {
+struct QuickstartResult {
   Model network, prepared, integer;
   QuickstartReport report;
 };
@@ -53,6 +53,6 @@ void require_free(const QuickstartRequest& request);
 /// Writes each Model into the folder `out`, if set, as soon as it is complete. Throws before any work for options out
 /// of range, samples that do not match the network, a network that is not a float one, a folder as in require_free, and
 /// one Error with everything that the platform rejects in quantization, training or conversion.
-QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings = {});
+QuickstartResult quickstart(const QuickstartRequest& request, const Settings& settings = {});
 
 }  // namespace halfstep::api

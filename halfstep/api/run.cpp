@@ -224,14 +224,14 @@ RunResult run(const formats::File& file, const Tensors& given, const RunOptions&
   return run_timed(compile(std::move(model), compile_options(options, settings.progress)), fed, options, settings);
 }
 
-Comparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& asked) {
+TensorComparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& asked) {
   if (found.type() != expected.type()) {
     const std::string what =
         fmt::format("{}: {}, expected {}", name, to_string(found.type()), to_string(expected.type()));
     return {what, expected.size(), std::max<int64_t>(expected.size(), 1), 0, {}, 0, 0};
   }
   const Tolerance tolerance = has_tolerance(found.dtype()) ? asked : Tolerance{0, 0, true};
-  Comparison result{name, found.size(), 0, 0, {}, 0, 0};
+  TensorComparison result{name, found.size(), 0, 0, {}, 0, 0};
   if (tolerance.exact && found.same_bits(expected)) return result;
   const auto width = static_cast<int64_t>(size_of(found.dtype()));
   for (int64_t i = 0; i < found.size(); ++i) {
@@ -250,10 +250,10 @@ Comparison compare(const std::string& name, const Tensor& found, const Tensor& e
   return result;
 }
 
-std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, const Tolerance& tolerance) {
+std::vector<TensorComparison> compare(const Tensors& found, const Tensors& expected, const Tolerance& tolerance) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : found) names.push_back(name);
-  std::vector<Comparison> comparisons;
+  std::vector<TensorComparison> comparisons;
   for (const auto& [name, tensor] : with_names(expected, names)) {
     const auto at = found.find(name);
     if (at == found.end()) fail(errors::no_output_of_network(name, known_names(name, names)));

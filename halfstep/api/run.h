@@ -70,7 +70,7 @@ RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions
 std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& source);
 
 /// Comparison of one output with its expected tensor.
-struct Comparison {
+struct TensorComparison {
   std::string tensor;                          ///< name, and the types if they differ
   int64_t elements = 0, differing = 0;         ///< numbers of elements
   double largest_difference = 0;               ///< largest absolute difference of elements that are numbers
@@ -80,11 +80,12 @@ struct Comparison {
 
 /// Counts elements that differ by more than `absolute + relative * |expected|`. Elements that are not floats must be
 /// equal. NaN equals NaN. If the types or shapes differ, every element counts as different.
-Comparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& tolerance);
+TensorComparison compare(const std::string& name, const Tensor& found, const Tensor& expected,
+                         const Tolerance& tolerance);
 
 /// Compares each expected tensor with the output of its name, and an unnamed one with the only output. Throws bad_input
 /// if no output has the name.
-std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, const Tolerance& tolerance);
+std::vector<TensorComparison> compare(const Tensors& found, const Tensors& expected, const Tolerance& tolerance);
 
 /// Reads npz, npy (one array with the name "") or, for other extensions, safetensors. Throws bad_input with the path
 /// for a file that cannot be read or is damaged.

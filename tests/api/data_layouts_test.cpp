@@ -341,7 +341,7 @@ TEST_P(DataLayouts, CalibrateTrainAndEvaluate) {
   if (!layout.labels) {
     EXPECT_EQ(test::kind_of(evaluated), ErrorKind::bad_input);
   } else {
-    const Evaluation found = evaluated();
+    const EvaluateResult found = evaluated();
     EXPECT_EQ(found.samples, layout.tested > 0 ? layout.tested : 4);
     EXPECT_EQ(found.top, 1.0);
   }
@@ -365,7 +365,7 @@ TEST(DataNotes, RawValuesWithoutPreprocessingAreSaid) {
   const Dataset data = make_data(tensors(DType::u8, true), "pictures");
   Model network = network_for(3);
   data::set_preprocess(network, data::Preprocess());
-  const Evaluation raw = evaluate(network, data, {}, {});
+  const EvaluateResult raw = evaluate(network, data, {}, {});
   ASSERT_EQ(raw.notes.size(), 1U);
   EXPECT_TRUE(raw.notes[0].starts_with("pictures: raw values from 20 to 219 go to network 'digits' unchanged"))
       << raw.notes[0];

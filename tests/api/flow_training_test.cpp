@@ -72,7 +72,7 @@ constexpr const char* kLstm = R"(
 )";
 
 struct Learned {
-  Evaluation before, after;
+  EvaluateResult before, after;
   Model model;
 };
 
@@ -133,7 +133,8 @@ TEST(FlowTraining, AQuantizedLstmIsFineTunedAndBecomesIntegers) {
   const Model prepared = quantize(learned, quant::load_platform("generic_int8"), data, options, settings).model;
   const TrainOptions tuning{.epochs = 4, .batch = 20, .learning_rate = 0.02, .keep_best = false};
   const TrainResult tuned = train(prepared, data, tuning, settings);
-  const Evaluation before = evaluate(prepared, data, {}, settings), after = evaluate(tuned.model, data, {}, settings);
+  const EvaluateResult before = evaluate(prepared, data, {}, settings),
+                       after = evaluate(tuned.model, data, {}, settings);
   EXPECT_LT(after.loss, before.loss);
   EXPECT_NE(digest(prepared), digest(tuned.model));
   const Model integer = convert(tuned.model, {.float_fallback = true}).model;

@@ -72,7 +72,7 @@ TEST(InMemory, QuickstartGivesItsNetworks) {
   request.platform = quant::load_platform("generic_int8");
   request.float_epochs = 2;
   request.tune_epochs = 1;
-  const QuickstartOutcome outcome = quickstart(request, {});
+  const QuickstartResult outcome = quickstart(request, {});
   EXPECT_TRUE(folder.still_empty());
   EXPECT_TRUE(outcome.report.equivalence.equal());
   EXPECT_EQ(outcome.report.weights_digest, digest_hex(outcome.prepared));

@@ -51,7 +51,7 @@ TEST(Sequences, LearnALabelForEachPlace) {
   const TrainResult trained = train(network(), data, {.epochs = 30, .batch = 8, .learning_rate = 0.5}, {});
   EXPECT_EQ(trained.tested, "a fifth of the samples");
   EXPECT_EQ(trained.accuracy, 1.0);
-  const Evaluation before = evaluate(network(), data, {}, {}), after = evaluate(trained.model, data, {}, {});
+  const EvaluateResult before = evaluate(network(), data, {}, {}), after = evaluate(trained.model, data, {}, {});
   EXPECT_LT(before.accuracy, 1.0);
   EXPECT_LT(after.loss, before.loss);
   EXPECT_EQ(after.samples, kSamples / 5);
@@ -88,7 +88,7 @@ TEST(Sequences, ComeInParts) {
                                   {"ids_test", test.at("ids")},
                                   {"labels_test", test.at("labels")}},
                                  "words");
-  const Evaluation found = evaluate(network(), data, {}, {});
+  const EvaluateResult found = evaluate(network(), data, {}, {});
   EXPECT_EQ(found.samples, 8);
   EXPECT_EQ(found.tested, "ids_test");
 }

@@ -54,7 +54,7 @@ TEST(EarlierFiles, OpenAndComputeWhatTheyComputed) {
   for (const Sample& one : kSamples) {
     const Model model = open(one.name);
     EXPECT_EQ(name(stage_of(model)), name(one.stage)) << one.name;
-    const Evaluation found = evaluate(model, digits(), {}, {});
+    const EvaluateResult found = evaluate(model, digits(), {}, {});
     EXPECT_EQ(found.samples, 359);
     EXPECT_EQ(found.accuracy, one.right / 359.0) << one.name << ": " << found.accuracy * 359;
   }

@@ -15,7 +15,7 @@ struct PictureSize {
   std::string text() const;
 };
 
-/// First resizes to `resize` or `size` (see resample.h), then crops the centre.
+/// First resizes to `resize` or `size` (see resize_images.h), then crops the centre.
 struct Frame {
   int64_t resize = 0;                ///< short side in pixels, the long side in proportion, rounded down (0: unchanged)
   PictureSize size = {};             ///< both sides, ignoring the aspect ratio (0 x 0: unchanged)
