@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -39,12 +40,48 @@ Json json_of(const ErrorEntry& entry) {
   return json;
 }
 
+bool begins_with_file(const ErrorEntry& entry) {
+  constexpr std::string_view kFiles[] = {"{path}", "{file}", "{archive}"};
+  return std::ranges::any_of(kFiles, [&](std::string_view name) { return entry.where.starts_with(name); });
+}
+
+/// Splits "digits.ir:12". The line is 0 for a text without one.
+Location location_in(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return {text};
+  int line = 0;
+  const char* end = text.data() + text.size();
+  const bool is_line = std::from_chars(text.data() + colon + 1, end, line).ptr == end && line > 0;
+  return is_line ? Location{text.substr(0, colon), line} : Location{text};
+}
+
+/// The name in "net.onnx: node 'conv4'".
+std::string node_in(const std::string& where) {
+  constexpr std::string_view kNode = "node '";
+  const size_t at = where.find(kNode);
+  if (at == std::string::npos || (at > 0 && !where.substr(0, at).ends_with(": "))) return "";
+  const size_t begin = at + kNode.size();
+  return where.substr(begin, where.find('\'', begin) - begin);
+}
+
 }  // namespace
+
+ErrorPlace place_of(const Diagnostic& one) {
+  ErrorPlace place{location_in(one.where.substr(0, one.where.find(": "))), node_in(one.where)};
+  std::string& file = place.location.file;
+  const bool is_before_node = !place.node.empty() && !one.where.starts_with("node ") && !file.ends_with('\'');
+  if (place.location.line == 0 && !is_before_node && !begins_with_file(*one.entry)) file.clear();
+  return place;
+}
 
 nlohmann::ordered_json object_of(const Diagnostic& one) {
   const ErrorEntry& entry = *one.entry;
   Json json = {{"id", entry.id}, {"name", entry.name}, {"kind", name_of(entry.kind)}};
   for (const auto& [name, text] : one.parts()) json[name] = *text;
+  const auto [location, node] = place_of(one);
+  json["file"] = location.file;
+  json["line"] = location.line > 0 ? Json(location.line) : Json();
+  json["node"] = node;
   return json;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "halfstep/core/base/diagnostics/location.h"
 #include "halfstep/core/base/status.h"
 
 namespace halfstep::report {
@@ -12,7 +13,15 @@ namespace halfstep::report {
 /// One line with id and message, for example "error HS2107: photo.png: found 20x20 pixels, expected ...".
 std::string as_text(const Error& error);
 
-/// {id, name, kind, layer, where, problem, found, expected, remedy}. Absent parts are "".
+/// The file, line and node that a diagnostic's `where` names. Empty, or line 0, where it names none.
+struct ErrorPlace {
+  Location location;
+  std::string node;
+};
+ErrorPlace place_of(const Diagnostic& diagnostic);
+
+/// {id, name, kind, layer, where, problem, found, expected, remedy, file, line, node}. Absent parts are "", and an
+/// absent line is null.
 nlohmann::ordered_json object_of(const Diagnostic& diagnostic);
 
 /// One line: {"schema": 2, "errors": [...]}.

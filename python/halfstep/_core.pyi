@@ -19,7 +19,10 @@ class Error(ValueError):
     found: str
     expected: str
     remedy: str
-    diagnostics: list[dict[str, str]]
+    file: str
+    line: int | None
+    node: str
+    diagnostics: list[dict[str, Any]]
     """All diagnostics of the error. The attributes above are those of the first."""
 
 class InternalError(RuntimeError):

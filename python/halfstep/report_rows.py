@@ -68,6 +68,9 @@ class DiagnosticRow(TypedDict):
     found: str
     expected: str
     remedy: str
+    file: str
+    line: int | None
+    node: str
 
 
 class _LayerRow(TypedDict):

@@ -39,6 +39,10 @@ nb::dict fields_of(const Diagnostic& one) {
   fields["id"] = std::string(one.entry->id);
   fields["name"] = std::string(one.entry->name);
   for (const auto& [name, text] : one.parts()) fields[name] = *text;
+  const auto [location, node] = report::place_of(one);
+  fields["file"] = location.file;
+  fields["line"] = location.line > 0 ? nb::cast(location.line) : nb::none();
+  fields["node"] = node;
   return fields;
 }
 
@@ -74,11 +78,13 @@ void define_errors(nb::module_& module) {
   error_type =
       new_exception(module, "Error",
                     "An input or an option is wrong. Attributes: id ('HS2107', for halfstep.explain), name, where, "
-                    "problem, found, expected, remedy, layer. Each is a text, '' if it does not apply. "
-                    "diagnostics holds all problems, each as a dict of these attributes.",
+                    "problem, found, expected, remedy, layer, file, node. Each is a text, '' if it does not apply. "
+                    "line is the number of the line in the file, or None. diagnostics holds all problems, each as a "
+                    "dict of these attributes.",
                     PyExc_ValueError);
-  for (const char* field : {"id", "name", "layer", "where", "problem", "found", "expected", "remedy"})
+  for (const char* field : {"id", "name", "layer", "where", "problem", "found", "expected", "remedy", "file", "node"})
     nb::setattr(error_type, field, nb::str(""));
+  nb::setattr(error_type, "line", nb::none());
   nb::setattr(error_type, "diagnostics", nb::tuple());
   unsupported_type =
       new_exception(module, "UnsupportedError",

@@ -30,7 +30,8 @@ def test_fields_of_an_error():
     assert (error.id, error.layer, error.where, error.problem) == ("HS9101", "", "array", "")
     assert (error.found, error.remedy) == ("dtype 'f33'", "")
     assert error.expected
-    names = ("id", "name", "layer", "where", "problem", "found", "expected", "remedy")
+    names = ("id", "name", "layer", "where", "problem", "found", "expected", "remedy", "file", "line", "node")
+    assert (error.file, error.line, error.node) == ("", None, "")
     assert error.diagnostics == [{name: getattr(error, name) for name in names}]
 
 
@@ -38,6 +39,23 @@ def test_all_that_is_wrong_is_in_the_diagnostics(tmp_path):
     with raises("no_such_side") as raised:
         halfstep.compare(tmp_path / "one", tmp_path / "two")
     assert [one["where"] for one in raised.value.diagnostics] == [str(tmp_path / "one"), str(tmp_path / "two")]
+
+
+def test_file_line_and_node_are_fields(tmp_path):
+    with pytest.raises(halfstep.Error) as raised:
+        halfstep.load(tmp_path / "none.safetensors")
+    assert (raised.value.file, raised.value.line) == (str(tmp_path / "none.safetensors"), None)
+    for where, parts in {
+        "digits.ir:12: node 'conv'": ("digits.ir", 12, "conv"),
+        "net.onnx: node 'conv4'": ("net.onnx", None, "conv4"),
+        "node 'conv4'": ("", None, "conv4"),
+        "network 'digits': node 'conv4'": ("", None, "conv4"),
+        "run.yaml:3: epochs": ("run.yaml", 3, ""),
+        "train: --epochs": ("", None, ""),
+        "layer 'a node ': b": ("", None, ""),
+    }.items():
+        error = halfstep._core.error("not_a_choice", where, "", "")
+        assert (error.where, error.file, error.line, error.node) == (where, *parts)
 
 
 def test_a_defect_is_no_wrong_input():
