@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Check sizes of files and functions: at most 500 lines for a file, at most 100 for a function outside kernels, p90 of
-functions below 30. A folder of the library has at most 40 files. Lines of YAML and of Markdown's prose are at most
+"""Check sizes of files and functions: at most 500 lines for a file, of the Python package too. At most 100 for a C++
+function outside kernels, p90 of functions below 30. A folder of the library has at most 40 files. Lines of YAML and of Markdown's prose are at most
 as long as those of sources (.clang-format).
 
 usage: tools/check_sizes.py    (needs universal-ctags)
@@ -81,6 +81,12 @@ def large_folders():
             for folder, count in sorted(counts.items()) if count > LARGEST_FOLDER]
 
 
+def python_package():
+    """Return the lines of each module and stub."""
+    paths = sorted((ROOT / "python/halfstep").glob("*.py*"))
+    return {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in paths if path.is_file()}
+
+
 def main():
     names = sorted(path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("*")
                    if path.suffix in (".h", ".cpp", ".cu") and path.is_file())
@@ -92,8 +98,9 @@ def main():
         print(f"{count:7} lines  {folder}")
     print(f"{sum(totals.values()):7} lines  in {len(names)} files\n")
 
-    violations = [f"{name}:{count}: the file has {count} lines, expected at most {LONGEST_FILE}" for name, count in lines.items()
-                  if is_limited(name) and count > LONGEST_FILE]
+    limited = {name: count for name, count in lines.items() if is_limited(name)} | python_package()
+    violations = [f"{name}:{count}: the file has {count} lines, expected at most {LONGEST_FILE}" for name, count in limited.items()
+                  if count > LONGEST_FILE]
     found = list(functions(names))
     for label, chosen in (("library and program", is_limited), ("kernels", is_kernel),
                           ("tests and benchmarks", lambda name: not is_limited(name) and not is_kernel(name))):

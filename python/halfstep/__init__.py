@@ -36,30 +36,9 @@ from halfstep._core import (
     set_threads,
     threads,
 )
-from halfstep.arrays import (
-    arange,
-    array,
-    capture,
-    concat,
-    device,
-    enable_grad,
-    full,
-    grad,
-    gradients,
-    is_training,
-    matmul,
-    no_grad,
-    normal,
-    ones,
-    seed,
-    stack,
-    train_mode,
-    uniform,
-    value_and_grad,
-    where,
-    zeros,
-    zeros_like,
-)
+from halfstep.arrays import array, matmul
+from halfstep.creation import arange, full, normal, ones, seed, uniform, zeros, zeros_like
+from halfstep.differentiation import grad, gradients, value_and_grad
 from halfstep.dtypes import (
     bfloat16,
     bool_,
@@ -83,6 +62,7 @@ from halfstep.dtypes import (
 from halfstep.datasets import Data, Dataset, inspect_data
 from halfstep.functions import network
 from halfstep.jit import Captured, Programs, cond, jit, scan, trace, while_loop
+from halfstep.joining import concat, stack, where
 from halfstep.model import Layer, Layers, Model, create_network, load
 from halfstep.quantizers import Quantizer
 from halfstep.reports import (
@@ -99,6 +79,7 @@ from halfstep.reports import (
     TrainReport,
     VerifyReport,
 )
+from halfstep.switches import capture, device, enable_grad, is_training, no_grad, train_mode
 from halfstep.torch_import import from_torch
 from halfstep._run import change_bits, evaluate_metric
 from halfstep.verbs import analyze, bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from halfstep import _core, ops
 from halfstep.dtypes import dtype_name, is_dtype
-from halfstep.renamed import renamed
+from halfstep.switches import no_grad
 
 Number = bool | int | float
 _WHOLE = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
@@ -189,29 +188,65 @@ class array(_core.Array):
     # reductions over axes
 
     def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
-        """Sum over one axis, several, or all (None)."""
+        """Sum over axes.
+
+        Args:
+            axis: One axis, several, or None for all. Negative ones count from the last.
+            keepdims: Whether the reduced axes stay, with extent 1.
+
+        Raises:
+            Error: An axis does not exist.
+        """
         return ops.reduce_sum(self, axes=self._axes(axis), keep_dims=keepdims)
 
     def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
-        """Mean over one axis, several, or all (None)."""
+        """Mean over axes.
+
+        Args:
+            axis: One axis, several, or None for all. Negative ones count from the last.
+            keepdims: Whether the reduced axes stay, with extent 1.
+
+        Raises:
+            Error: An axis does not exist.
+        """
         return ops.reduce_mean(self, axes=self._axes(axis), keep_dims=keepdims)
 
     def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
-        """Maximum over one axis, several, or all (None)."""
+        """Maximum over axes.
+
+        Args:
+            axis: One axis, several, or None for all. Negative ones count from the last.
+            keepdims: Whether the reduced axes stay, with extent 1.
+
+        Raises:
+            Error: An axis does not exist.
+        """
         return ops.reduce_max(self, axes=self._axes(axis), keep_dims=keepdims)
 
     def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
-        """Minimum over one axis, several, or all (None)."""
+        """Minimum over axes.
+
+        Args:
+            axis: One axis, several, or None for all. Negative ones count from the last.
+            keepdims: Whether the reduced axes stay, with extent 1.
+
+        Raises:
+            Error: An axis does not exist.
+        """
         return ops.reduce_min(self, axes=self._axes(axis), keep_dims=keepdims)
 
     def argmax(self, axis: int = -1) -> array:
-        """Index of the largest element along an axis."""
-        return ops.arg_max(self, axis=axis % self.ndim, keep_dims=False)
+        """Index of the largest element along an axis, as i64. The first one of equals.
+
+        Args:
+            axis: The axis, which the result does not have. A negative one counts from the last.
+        """
+        return ops.arg_max(self, axis=from_first(axis, self), keep_dims=False)
 
     def _axes(self, axis: int | Sequence[int] | None) -> list[int]:
         if axis is None:
             return list(range(self.ndim))
-        return [axis % self.ndim] if isinstance(axis, int) else [each % self.ndim for each in axis]
+        return [from_first(each, self) for each in ([axis] if isinstance(axis, int) else axis)]
 
     # elementwise functions
 
@@ -359,6 +394,8 @@ def _numbers(values: Any, dtype: str | None) -> tuple[Any, str | None]:
     import numpy
 
     if isinstance(values, (list, tuple)) and any(isinstance(value, array) for value in values):
+        from halfstep.joining import stack
+
         return stack([array(value) for value in values]), dtype
     found = numpy.asarray(values)
     if found.dtype == numpy.float64:
@@ -366,6 +403,11 @@ def _numbers(values: Any, dtype: str | None) -> tuple[Any, str | None]:
     if found.dtype == object:
         raise TypeError("array: found lists of unequal lengths, expected numbers in lists of one length")
     return found, dtype
+
+
+def from_first(axis: int, of: array) -> int:
+    """Return an axis counted from the first. The operator that takes it rejects one that does not exist."""
+    return axis + of.ndim if -of.ndim <= axis < 0 else axis
 
 
 def _real(value: array) -> array:
@@ -381,7 +423,7 @@ def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
                 a, b = (made, b) if one is a else (a, made)
                 break
     if isinstance(a, (bool, int, float)):
-        a = _filled((), a, b.dtype)
+        a = filled((), a, b.dtype)
     elif not isinstance(a, array):
         a = array(a)
     result: array = function(a, b)
@@ -389,8 +431,17 @@ def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
 
 
 def matmul(a: array, b: array) -> array:
-    """Multiply matrices as NumPy does. The last two axes are the matrices, and the others broadcast. A vector is a row
-    as `a` and a column as `b`.
+    """Multiply matrices as NumPy does. The last two axes are the matrices, and the others broadcast.
+
+    Args:
+        a: Matrices [..., m, k], or a vector [k], which is a row.
+        b: Matrices [..., k, n], or a vector [k], which is a column.
+
+    Returns:
+        Products [..., m, n], without the axis of a vector.
+
+    Raises:
+        Error: The inner extents differ, or the others do not broadcast.
     """
     left = ops.unsqueeze(a, axes=[0]) if a.ndim == 1 else a
     right = ops.unsqueeze(b, axes=[1]) if b.ndim == 1 else b
@@ -401,183 +452,6 @@ def matmul(a: array, b: array) -> array:
     return ops.squeeze(result, axes=gone) if gone else result
 
 
-def _filled(shape: Sequence[int], value: Number, dtype: str) -> array:
+def filled(shape: Sequence[int], value: Number, dtype: str) -> array:
     made: array = _core.full(float(value), list(shape), dtype)
     return made
-
-
-@renamed(value="fill_value")
-def full(shape: Sequence[int], fill_value: Number, dtype: Any = "f32") -> array:
-    """Return an array filled with one value."""
-    return _filled(shape, fill_value, dtype_name(dtype))
-
-
-def zeros(shape: Sequence[int], dtype: Any = "f32") -> array:
-    """Return an array of zeros."""
-    return _filled(shape, 0, dtype_name(dtype))
-
-
-def ones(shape: Sequence[int], dtype: Any = "f32") -> array:
-    """Return an array of ones."""
-    return _filled(shape, 1, dtype_name(dtype))
-
-
-def zeros_like(like: array) -> array:
-    """Return zeros of the same type and shape."""
-    return ops.zeros_like(like)
-
-
-@renamed(count="start")
-def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: Any = None) -> array:
-    """Return numbers from `start` up to but excluding `stop`, as numpy.arange does. arange(stop) begins at 0. The dtype
-    is i64, or f32 if an argument is a float.
-    """
-    import numpy
-
-    made = numpy.arange(start, step=step) if stop is None else numpy.arange(start, stop, step)
-    return array(made, dtype or ("i64" if made.dtype.kind == "i" else "f32"))
-
-
-def where(condition: array, a: Any, b: Any) -> array:
-    """Select elements of `a` where the condition is true, else of `b`."""
-    like = a if isinstance(a, array) else b
-    if not isinstance(like, array):
-        a, b = array(a), array(b)
-    elif like is a:
-        b = b if isinstance(b, array) else _filled((), b, a.dtype)
-    else:
-        a = _filled((), a, b.dtype)
-    result: array = ops.select(condition, a, b)
-    return result
-
-
-def concat(arrays: Sequence[array], axis: int = 0) -> array:
-    """Join arrays along an existing axis."""
-    return ops.concat(list(arrays), axis=axis % arrays[0].ndim)
-
-
-def stack(arrays: Sequence[array], axis: int = 0) -> array:
-    """Join arrays along a new axis."""
-    return concat([ops.unsqueeze(each, axes=[axis]) for each in arrays], axis)
-
-
-def uniform(shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> array:
-    """Draw f32 numbers uniformly from [low, high). Each call draws new ones, in a captured function too. `seed` sets
-    the sequence.
-    """
-    made: array = _core.uniform(list(shape), low, high)
-    return made
-
-
-@renamed(deviation="std")
-def normal(shape: Sequence[int], mean: float = 0.0, std: float = 1.0) -> array:
-    """Draw f32 numbers from a normal distribution. Each call draws new ones, as with `uniform`."""
-    made: array = _core.normal(list(shape), mean, std)
-    return made
-
-
-def seed(value: int) -> None:
-    """Restart the random numbers of this process from a seed.
-
-    Raises:
-        Error: The call is inside a captured function.
-    """
-    if _core.is_tracing():
-        raise _core.error("seed_in_captured_function")
-    _core.seed(value)
-
-
-# context managers
-
-
-@contextlib.contextmanager
-def _switched(**settings: Any) -> Iterator[None]:
-    now = (_core.switches.get(None) or _core.Switches()).__copy__()
-    for name, value in settings.items():
-        setattr(now, name, value)
-    token = _core.switches.set(now)
-    try:
-        yield
-    finally:
-        _core.switches.reset(token)
-
-
-def capture(on: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Context in which captured functions run their programs, or with False their Python code. Local to the thread and
-    coroutine.
-    """
-    return _switched(captures=on)
-
-
-def no_grad() -> contextlib.AbstractContextManager[None]:
-    """Context in which operations are not recorded for gradients."""
-    return _switched(gradients=False)
-
-
-def enable_grad() -> contextlib.AbstractContextManager[None]:
-    """Context in which operations are recorded for gradients."""
-    return _switched(gradients=True)
-
-
-def train_mode(on: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Context in which layers with a training mode (batch norms, dropout) use it. With False they use evaluation mode.
-    """
-    return _switched(training=on)
-
-
-def device(place: str) -> contextlib.AbstractContextManager[None]:
-    """Context in which arrays are made on this device: "cpu", "sim" or "cuda:0"."""
-    return _switched(place=place)
-
-
-def is_training() -> bool:
-    """Return whether hs.train_mode is on."""
-    now = _core.switches.get(None)
-    return now is not None and bool(now.training)
-
-
-def grad(function: Callable[..., array], argument: int = 0) -> Callable[..., array]:
-    """Return a function that computes the gradient of `function` with respect to one argument.
-
-    Args:
-        function: Must return an array of one element.
-        argument: Index of the argument.
-
-    Raises:
-        TypeError: (when called) `function` does not return one element.
-    """
-    both = value_and_grad(function, argument)
-    return lambda *args, **kwargs: both(*args, **kwargs)[1]
-
-
-def value_and_grad(function: Callable[..., array], argument: int = 0) -> Callable[..., tuple[array, array]]:
-    """Return a function that computes (value, gradient) of `function`. See `grad`."""
-
-    def both(*args: Any, **kwargs: Any) -> tuple[array, array]:
-        differentiable = args[argument].is_differentiable
-        wanted = args[argument] if differentiable else args[argument].detach()
-        if not differentiable:
-            wanted.requires_grad = True
-        with enable_grad(), capture(False):  # The result can be differentiated again.
-            value = function(*args[:argument], wanted, *args[argument + 1 :], **kwargs)
-        if not isinstance(value, array) or value.size != 1:
-            raise TypeError(f"grad: {getattr(function, '__name__', 'the function')} returned {value!r}, expected one element")
-        return value, gradients([value], [wanted])[0]
-
-    return both
-
-
-def gradients(of: Sequence[array], wanted: Sequence[array], seeds: Sequence[array] | None = None) -> list[array]:
-    """Compute the gradients of the sum of `of` with respect to `wanted`.
-
-    Args:
-        of: Arrays to differentiate.
-        wanted: Arrays to differentiate by.
-        seeds: Gradients of the arrays in `of`. Default: ones.
-
-    Returns:
-        One array for each of `wanted`. It is zero if nothing in `of` depends on that array.
-    """
-    seeds = [ones(value.shape, value.dtype) for value in of] if seeds is None else seeds
-    found = _core.gradients(list(of), list(seeds), list(wanted))
-    return [zeros_like(value) if gradient is None else gradient for gradient, value in zip(found, wanted)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from halfstep import _core, ops
-from halfstep.arrays import array, normal, ones, zeros
+from halfstep.arrays import array
+from halfstep.creation import normal, ones, zeros
 from halfstep.modules import Module, parameter, unsupported, within
 from halfstep.renamed import renamed, warn
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from halfstep import _core
-from halfstep.arrays import array, full, ones, zeros
+from halfstep.arrays import array
+from halfstep.creation import full, ones, zeros
 from halfstep.modules import Module, parameter, unsupported, within
 from halfstep.renamed import renamed
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from halfstep import ops
-from halfstep.arrays import array, full, where
+from halfstep.arrays import array
+from halfstep.creation import full
+from halfstep.joining import where
 
 
 def _keys(x: array, key: Any) -> list[Any]:

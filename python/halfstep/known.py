@@ -58,8 +58,8 @@ _MODULES = frozenset(
 
 _OURS = frozenset(
     [
-        "__init__", "arrays", "basic_layers", "dtypes", "functions", "image_layers", "indexing", "jit", "losses", "modules", "ops", "optim", "printing", "purity",
-        "reads", "rebuilding", "renamed", "sequence_layers",
+        "__init__", "arrays", "basic_layers", "creation", "differentiation", "dtypes", "functions", "image_layers", "indexing", "jit", "joining", "losses",
+        "modules", "ops", "optim", "printing", "purity", "reads", "rebuilding", "renamed", "sequence_layers", "switches",
     ]
 )  # fmt: skip
 """Modules of the package that compute with arrays, and read and write no files."""

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from halfstep import _core
-from halfstep.arrays import array, device, is_training, no_grad, uniform
+from halfstep.arrays import array
+from halfstep.creation import uniform
+from halfstep.switches import device, is_training, no_grad
 
 
 def parameter(values: Any) -> array:

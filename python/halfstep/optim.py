@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from halfstep import _core, ops
-from halfstep.arrays import array, device, full, no_grad, ones, zeros_like
+from halfstep.arrays import array
+from halfstep.creation import full, ones, zeros_like
+from halfstep.switches import device, no_grad
 
 
 class _Optimizer:

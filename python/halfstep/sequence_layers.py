@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from halfstep import _core, ops
-from halfstep.arrays import array, uniform, zeros
+from halfstep.arrays import array
+from halfstep.creation import uniform, zeros
 from halfstep.basic_layers import Dropout, LayerNorm, Linear
 from halfstep.modules import Module, parameter, unsupported, within
 

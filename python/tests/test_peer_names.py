@@ -4,6 +4,8 @@ import halfstep as hs
 import numpy as np
 import pytest
 
+from raising import raises
+
 
 @pytest.mark.parametrize("words", [(5,), (2, 7), (2, 9, 3), (9, 2, -2), (0.0, 1.0, 0.25), (3.0,)])
 def test_arange_is_that_of_numpy(words):
@@ -94,3 +96,13 @@ OLD = {
 def test_old_names_work_with_a_warning(name):
     with pytest.warns(FutureWarning, match="halfstep 0.3 removes the old form"):
         OLD[name]()
+
+
+@pytest.mark.parametrize("axis", [2, -3])
+def test_an_axis_that_does_not_exist_is_an_error(axis):
+    x = hs.ones((2, 3))
+    reductions = (x.sum, x.mean, x.max, x.min, x.argmax)
+    for call in (*reductions, lambda axis: hs.concat([x, x], axis)):
+        with raises("axis_missing", found=f"axis {axis}"):
+            call(axis=axis)
+    assert x.sum(-1).shape == x.argmax(-1).shape == (2,) and x.sum((0, -1)).shape == ()
