@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import halfstep
+from halfstep import losses
 
 STUB = ast.parse((importlib.resources.files("halfstep") / "ops.pyi").read_text())
 FUNCTIONS = {}  # overloads by name
@@ -66,6 +67,36 @@ def test_docstrings(name):
         assert section in doc, section
     for parameter in inspect.signature(function).parameters:
         assert f"\n    {parameter}: " in doc, parameter
+
+
+def undocumented(function):
+    """Return the parameters that the section Args of the docstring does not name."""
+    section = re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", inspect.getdoc(function) or "", re.MULTILINE | re.DOTALL)
+    names = re.findall(r"^    \*{0,2}(\w[\w, ]*): ", section[1], re.MULTILINE) if section else []
+    return set(inspect.signature(function).parameters) - {"self"} - set(", ".join(names).split(", "))
+
+
+LOSSES = sorted(name for name, value in vars(losses).items() if inspect.isfunction(value) and value.__module__ == losses.__name__ and name[0] != "_")
+PAPERS = {"smooth_l1": "Girshick", "huber": "Huber", "focal": "Lin", "giou": "Rezatofighi", "diou": "Zheng", "ciou": "Zheng", "cross_entropy": "Szegedy",
+          "dice": "Milletari", "ctc": "Graves", "triplet_margin": "Balntas"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_docstrings_of_losses(name):
+    function = getattr(losses, name)
+    assert undocumented(function) == set()
+    doc = inspect.getdoc(function)
+    assert "[" in doc.partition("Args:")[2] and "Raises:\n    Error: " in doc, "shapes and errors"
+    assert PAPERS.get(name, "") in doc
+
+
+ON_ARRAYS = ("arange", "concat", "device", "full", "matmul", "normal", "ones", "seed", "stack", "uniform", "where", "zeros")
+METHODS = ("sum", "mean", "max", "min", "argmax")
+
+
+@pytest.mark.parametrize("function", [*(getattr(halfstep, name) for name in ON_ARRAYS), *(getattr(halfstep.array, name) for name in METHODS)])
+def test_docstrings_of_functions_of_arrays(function):
+    assert undocumented(function) == set()
 
 
 def test_the_stub_of_the_extension_has_what_it_has():

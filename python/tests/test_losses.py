@@ -5,6 +5,7 @@ import pytest
 
 import halfstep as hs
 from halfstep import losses
+from raising import raises
 
 X = np.random.default_rng(3).normal(0, 2, (6, 5)).astype(np.float32)
 Y = np.random.default_rng(4).normal(0, 2, (6, 5)).astype(np.float32)
@@ -130,6 +131,16 @@ def test_dice_of_classes_and_of_shares():
     p = sigmoid(LOGITS)
     expected = 1 - (2 * (p * t).sum(axes) + 0.5) / (p.sum(axes) + t.sum(axes) + 0.5)
     np.testing.assert_allclose(losses.dice(LOGITS, t, 0.5, reduction="none").numpy(), expected, rtol=1e-5)
+
+
+OUTSIDE = [(losses.smooth_l1, "beta", -1), (losses.huber, "delta", 0), (losses.bce_with_logits, "pos_weight", 0), (losses.focal, "alpha", 2), (losses.focal, "gamma", -1),
+           (losses.dice, "smooth", 0), (losses.cross_entropy, "label_smoothing", 2)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "option", "value"), OUTSIDE)
+def test_numbers_out_of_their_range(function, option, value):
+    with raises("number_out_of_range", match=option):
+        function(X, SHARE, **{option: value})
 
 
 def gradient(function, operands, **options):
