@@ -37,6 +37,11 @@ Struct read_struct(const std::string& file, const std::string& space, const YAML
 PythonFace read_python(const std::string& file, const YAML::Node& node) {
   PythonFace face;
   const auto text = [](std::string& to) { return [&to](const YAML::Node& value) { to = text_of(value); }; };
+  const auto pairs = [](std::vector<std::pair<std::string, std::string>>& to) {
+    return [&to](const YAML::Node& map) {
+      for (const auto& pair : map) to.emplace_back(pair.first.as<std::string>(), text_of(pair.second));
+    };
+  };
   read_keys(
       node, place_of(file, node) + ": python",
       {{"function", text(face.function)},
@@ -45,12 +50,12 @@ PythonFace read_python(const std::string& file, const YAML::Node& node) {
        {"summary", text(face.summary)},
        {"doc", text(face.doc)},
        {"returns_doc", text(face.returns_doc)},
-       {"raises", text(face.raises)},
+       {"raises", pairs(face.raises)},
        {"example", text(face.example)},
        {"earlier", [&](const YAML::Node& names) { face.earlier = names.as<std::map<std::string, std::string>>(); }},
-       {"args", [&](const YAML::Node& args) {
-          for (const auto& pair : args) face.args.emplace_back(pair.first.as<std::string>(), text_of(pair.second));
-        }}});
+       {"args", pairs(face.args)}});
+  if (face.raises.empty() || face.example.empty())
+    throw Wrong(place_of(file, node) + ": python: found no raises or no example, expected both");
   return face;
 }
 

@@ -66,9 +66,10 @@ struct Room {
 };
 
 struct PythonFace {
-  std::string function, inputs, returns, summary, doc, returns_doc, raises, example;
+  std::string function, inputs, returns, summary, doc, returns_doc, example;
   std::map<std::string, std::string> earlier;             ///< earlier names of inputs
   std::vector<std::pair<std::string, std::string>> args;  ///< inputs in order
+  std::vector<std::pair<std::string, std::string>> raises;  ///< exceptions, each with its reason
 };
 
 struct Verb {

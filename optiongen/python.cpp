@@ -91,13 +91,11 @@ std::string docstring(const Descriptions& all, const Verb& verb, const std::vect
       "progress: ", "Called with stage, done, total and note; True prints. An exception that it raises ends the verb.",
       8);
   if (!face.returns_doc.empty()) text += "\n    Returns:\n" + indented("", face.returns_doc, 8);
-  if (!face.raises.empty()) text += "\n    Raises:\n" + indented("", face.raises, 8);
-  if (!face.example.empty()) {
-    text += "\n    Example:\n        ";
-    for (const char c : face.example) text += c == '\n' ? std::string("\n        ") : std::string(1, c);
-    text += "\n";
-  }
-  return text + "    \"\"\"\n";
+  text += "\n    Raises:\n";
+  for (const auto& [exception, reason] : face.raises) text += indented(exception + ": ", reason, 8);
+  text += "\n    Example:\n        ";
+  for (const char c : face.example) text += c == '\n' ? std::string("\n        ") : std::string(1, c);
+  return text + "\n    \"\"\"\n";
 }
 
 /// Returns "Quantize" for QuantizeCommand.

@@ -86,7 +86,7 @@ def change_bits(prepared: Model, layers: str, *, weight_bits: int | None = None,
         UnsupportedError: The platform does not allow the bit width. The message names every operator.
 
     Example:
-        mixed = hs.change_bits(prepared, "layer3.*", weight_bits=4)
+        mixed = hs.change_bits(prepared, "conv*", weight_bits=4)
     """
     changed, text, values = _core.change_bits(prepared.core, _path("layers", layers), weight_bits, activation_bits)
     return Model(changed, AuditReport(text, values))

@@ -83,6 +83,7 @@ def test_a_description_that_breaks_a_rule_is_refused(tmp_path, old, new, names):
 @pytest.mark.parametrize(
     ("verb", "names"),
     [
+        (VERB + "python:\n  summary: Train.\n  example: hs.train()\n", ["no raises or no example"]),
         (VERB + "    only: [epoch]\n", ["Recipe", "'epoch'"]),
         (VERB.replace("train::Recipe", "train::Recipes"), ["'train::Recipes'"]),
         (VERB + "  epochs:\n    type: int\n    doc: again\n", ["two options of that name"]),
