@@ -18,7 +18,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-MODULES = ("datasets", "losses", "nn", "optim")
+MODULES = ("datasets", "losses", "nn", "optim", "options")
 
 
 def public_names():
@@ -40,6 +40,12 @@ def definitions(build):
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 found.setdefault(node.targets[0].id, (node, said(after)))
     return found
+
+
+def source_of(module, build):
+    """Return a module of the tree, or one that the build makes."""
+    own = ROOT / f"python/halfstep/{module}.py"
+    return own if own.exists() else build / f"gen/python/halfstep/{module}.py"
 
 
 def said(node):
@@ -66,6 +72,9 @@ def signature(name, node):
 
 def members(kind):
     """Yield the members that a class defines: properties as a list, then methods."""
+    for node, after in zip(kind.body, kind.body[1:]):
+        if isinstance(node, ast.AnnAssign) and said(after):
+            yield f"- `.{ast.unparse(node)}`. {markdown(said(after))}".replace("\n", " ")
     public = [node for node in kind.body if isinstance(node, ast.FunctionDef) and (node.name == "__call__" or node.name[0] != "_")]
     properties = [node for node in public if any("property" in ast.unparse(decorator) for decorator in node.decorator_list)]
     for node in properties:
@@ -77,15 +86,15 @@ def members(kind):
             yield markdown(ast.get_docstring(node))
 
 
-def module_nodes(module):
+def module_nodes(module, build):
     """Yield the public functions and classes of a module, and those that its __all__ lists and that it imports."""
-    body = ast.parse((ROOT / f"python/halfstep/{module}.py").read_text()).body
+    body = ast.parse(source_of(module, build).read_text()).body
     listed = next((ast.literal_eval(node.value) for node in body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"), [])
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_":
             yield node
         elif isinstance(node, ast.ImportFrom) and {alias.name for alias in node.names} & set(listed):
-            yield from (each for each in module_nodes(node.module.removeprefix("halfstep.")) if each.name in listed)
+            yield from (each for each in module_nodes(node.module.removeprefix("halfstep."), build) if each.name in listed)
 
 
 def constructor(node, found):
@@ -111,7 +120,7 @@ def python_page(build):
             text += members(node) if kind is ast.ClassDef else []
     for module in MODULES:
         text.append(f"\n## hs.{module}")
-        for node in module_nodes(module):
+        for node in module_nodes(module, build):
             made = constructor(node, found)
             text += [f"\n### {module}.{node.name}\n", *([signature(node.name, made)] if hasattr(made, "args") else []), markdown(ast.get_docstring(node)), ""]
             text += members(node) if isinstance(node, ast.ClassDef) else []

@@ -14,16 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view name_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::bad_input: return "bad_input";
-    case ErrorKind::unsupported: return "unsupported";
-    case ErrorKind::interrupted: return "interrupted";
-    case ErrorKind::internal: return "internal";
-  }
-  return "";
-}
-
 /// The diagnostic with placeholders: each value is its name in braces.
 Diagnostic shape_of(const ErrorEntry& entry) {
   std::vector<Text> names;
@@ -72,6 +62,16 @@ ErrorPlace place_of(const Diagnostic& one) {
   const bool is_before_node = !place.node.empty() && !one.where.starts_with("node ") && !file.ends_with('\'');
   if (place.location.line == 0 && !is_before_node && !begins_with_file(*one.entry)) file.clear();
   return place;
+}
+
+std::string_view name_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::bad_input: return "bad_input";
+    case ErrorKind::unsupported: return "unsupported";
+    case ErrorKind::interrupted: return "interrupted";
+    case ErrorKind::internal: return "internal";
+  }
+  return "";
 }
 
 nlohmann::ordered_json object_of(const Diagnostic& one) {

@@ -13,6 +13,9 @@ namespace halfstep::report {
 /// One line with id and message, for example "error HS2107: photo.png: found 20x20 pixels, expected ...".
 std::string as_text(const Error& error);
 
+/// Returns the kind in JSON and Python: bad_input, unsupported, interrupted or internal.
+std::string_view name_of(ErrorKind kind);
+
 /// The file, line and node that a diagnostic's `where` names. Empty, or line 0, where it names none.
 struct ErrorPlace {
   Location location;

@@ -64,6 +64,7 @@ from halfstep.functions import network
 from halfstep.jit import Captured, Programs, cond, jit, scan, trace, while_loop
 from halfstep.joining import concat, stack, where
 from halfstep.model import Layer, Layers, Model, create_network, load
+from halfstep.platform_record import Platform
 from halfstep.quantizers import Quantizer
 from halfstep.reports import (
     AnalyzeReport,
@@ -104,6 +105,7 @@ __all__ = [
     "Layers",
     "Model",
     "OverflowReport",
+    "Platform",
     "Programs",
     "Quantizer",
     "Results",
@@ -160,6 +162,7 @@ __all__ = [
     "ones",
     "ops",
     "optim",
+    "options",
     "platforms",
     "quantize",
     "scan",

@@ -140,9 +140,9 @@ def evaluate(
         if options.preprocess is not None:
             raise TypeError("evaluate: preprocess applies to raw samples; a metric receives batches in the form that the network takes")
         return evaluate_metric(network, cast("Iterable[Any]", data), metric)
-    accuracy, samples, among, tested, notes, loss = _core.evaluate(network.core, load(data, network), options, callback(progress))
-    _warn(notes)
-    return EvalResult(accuracy, samples, among, tested, loss)
+    found = _core.evaluate(network.core, load(data, network), options, callback(progress))
+    _warn(found.notes)
+    return EvalResult(found.accuracy, found.samples, found.top, found.tested, found.loss)
 
 
 def evaluate_metric(network: Model, batches: Iterable[Any], metric: Callable[[Any, Any], float]) -> EvalResult:

@@ -6,11 +6,29 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from halfstep import _core, ops
-from halfstep.dtypes import dtype_name, is_dtype
+from halfstep.dtypes import (
+    bfloat16,
+    bool_,
+    dtype_name,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    is_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from halfstep.switches import no_grad
 
 Number = bool | int | float
-_WHOLE = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
+_WHOLE = frozenset((int8, uint8, int16, uint16, int32, uint32, int64, uint64))
+_WHOLE_OR_BOOL = _WHOLE | {bool_}
+_REAL = frozenset((float32, float64, float16, bfloat16))
 
 
 class array(_core.Array):
@@ -107,7 +125,7 @@ class array(_core.Array):
         if _core.is_in_region():
             return f"array({self.dtype}{list(self.shape)}, traced)"
         extra = ", requires_grad=True" if self.requires_grad else ""
-        return f"array({self.tolist()}, {self.dtype!r}{extra})"
+        return f"array({self.tolist()}, {str(self.dtype)!r}{extra})"
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
@@ -115,7 +133,7 @@ class array(_core.Array):
     __hash__ = object.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.elements(), self.dtype, self.requires_grad)
+        return _unpickled, (self.elements(), str(self.dtype), self.requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> array:
         made = self.detach()
@@ -338,16 +356,16 @@ class array(_core.Array):
         return NotImplemented if other is None else ops.logical_not(_binary(ops.equal, self, other))
 
     def __and__(self, other: Any) -> array:
-        return _binary(ops.logical_and if self.dtype == "bool" else ops.bitwise_and, self, other)
+        return _binary(ops.logical_and if self.dtype is bool_ else ops.bitwise_and, self, other)
 
     def __or__(self, other: Any) -> array:
-        return _binary(ops.logical_or if self.dtype == "bool" else ops.bitwise_or, self, other)
+        return _binary(ops.logical_or if self.dtype is bool_ else ops.bitwise_or, self, other)
 
     def __xor__(self, other: Any) -> array:
-        return _binary(ops.logical_xor if self.dtype == "bool" else ops.bitwise_xor, self, other)
+        return _binary(ops.logical_xor if self.dtype is bool_ else ops.bitwise_xor, self, other)
 
     def __invert__(self) -> array:
-        return ops.logical_not(self) if self.dtype == "bool" else ops.bitwise_not(self)
+        return ops.logical_not(self) if self.dtype is bool_ else ops.bitwise_not(self)
 
     # In-place operators. Every reference to this array sees the assigned value.
 
@@ -411,14 +429,14 @@ def from_first(axis: int, of: array) -> int:
 
 
 def _real(value: array) -> array:
-    return value.astype("f32") if value.dtype in _WHOLE or value.dtype == "bool" else value
+    return value.astype("f32") if value.dtype in _WHOLE_OR_BOOL else value
 
 
 def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
     """Apply `function`. Integers become floats if the other operand is float."""
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, array) and one.dtype in (*_WHOLE, "bool"):
-            if isinstance(other, float) or (isinstance(other, array) and other.dtype in ("f32", "f64", "f16", "bf16")):
+        if isinstance(one, array) and one.dtype in _WHOLE_OR_BOOL:
+            if isinstance(other, float) or (isinstance(other, array) and other.dtype in _REAL):
                 made = one.astype(other.dtype if isinstance(other, array) else "f32")
                 a, b = (made, b) if one is a else (a, made)
                 break

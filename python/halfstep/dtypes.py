@@ -6,10 +6,28 @@ from typing import Any
 
 
 class dtype(str):
-    """An element type. It is a string such as "f32", so it can be used wherever a name is expected."""
+    """An element type: a string such as "f32" that equals its other names and the types of NumPy and PyTorch.
+
+    There is one object of each type, so `x.dtype is hs.float32` holds. Write it on the left of a NumPy dtype, because
+    NumPy reads "i8" as eight bytes.
+
+    Example:
+        x.dtype == hs.float32 == np.float32 == "float32"
+    """
+
+    def __new__(cls, name: str) -> dtype:
+        return _OBJECTS.setdefault(name, super().__new__(cls, name))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or str.__eq__(self, _found(other) or "")
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
     def __repr__(self) -> str:
-        return f"halfstep.{_LONG[self]}"
+        return f"halfstep.{_LONG.get(str(self), self)}"
 
     def __str__(self) -> str:
         return str.__str__(self)
@@ -21,6 +39,7 @@ _SHORT = {
     "uint64": "u64", "int4": "i4", "uint4": "u4", "int2": "i2", "uint2": "u2",
 }  # fmt: skip
 _LONG = {short: name for name, short in _SHORT.items()}
+_OBJECTS: dict[str, dtype] = {}
 
 float32 = dtype("f32")
 float64 = dtype("f64")

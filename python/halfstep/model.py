@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from halfstep import _core, datasets
 from halfstep.datasets import Data
+from halfstep.dtypes import dtype
 from halfstep.reports import table
 
 if TYPE_CHECKING:
     from halfstep.option_values import Preprocess
     from halfstep.torch_module import TorchModule
 
-Signature = tuple[str, tuple[Any, ...]]
+Signature = tuple[dtype, tuple[Any, ...]]
 
 
 class Layer:
@@ -91,12 +92,12 @@ class Model:
 
     @property
     def inputs(self) -> dict[str, Signature]:
-        """(element type, shape) of the inputs by name. None marks a dynamic dimension."""
+        """(dtype, shape) of the inputs by name. None marks a dynamic dimension."""
         return self.core.inputs()
 
     @property
     def outputs(self) -> dict[str, Signature]:
-        """(element type, shape) of the outputs by name. None marks a dynamic dimension."""
+        """(dtype, shape) of the outputs by name. None marks a dynamic dimension."""
         return self.core.outputs()
 
     @property
@@ -199,7 +200,7 @@ def _ports(ports: dict[str, Signature]) -> str:
     def extents(dims: tuple[Any, ...]) -> str:
         return ", ".join("?" if extent is None else str(extent) for extent in dims)
 
-    return ", ".join(f"{name} {dtype}[{extents(dims)}]" for name, (dtype, dims) in ports.items())
+    return ", ".join(f"{name} {kind}[{extents(dims)}]" for name, (kind, dims) in ports.items())
 
 
 def _unpickled(contents: bytes) -> Model:

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from halfstep import _core
+from halfstep._core import OwnQuantizer, QuantizerSite
 from halfstep.arrays import array
-
-Site = tuple[str, str, str, str, list[int | None], Any, Any]
-"""Scale, quantizer, layer, element type, extents, and the ends of the observed range."""
-
 
 class Quantizer:
     """A quantizer of your own, for `quantize(..., quantizers={SELECTOR: quantizer})`.
@@ -106,16 +103,16 @@ def check(quantizers: Mapping[str, Any]) -> None:
                 raise _at(selector, _core.error("own_quantizer_without_method", selector, quantizer.name, method))
 
 
-def _array(quantizer: Quantizer, site: Site, name: str, value: Any) -> array:
+def _array(quantizer: Quantizer, site: QuantizerSite, name: str, value: Any) -> array:
     try:
         made = array(value)
         return made if made.dtype == "f32" or name == "result" else made.astype("f32")
     except TypeError as error:
         found = type(value).__name__
-        raise _at(site[2], _core.error("own_quantizer_result", site[2], quantizer.name, name, found, "an array of f32")) from error
+        raise _at(site.layer, _core.error("own_quantizer_result", site.layer, quantizer.name, name, found, "an array of f32")) from error
 
 
-def _network(quantizer: Quantizer, site: Site, state: dict[str, array]) -> Any:
+def _network(quantizer: Quantizer, site: QuantizerSite, state: dict[str, array]) -> Any:
     """Trace the methods of a quantizer for a site."""
     outputs: list[str] = []
 
@@ -128,30 +125,34 @@ def _network(quantizer: Quantizer, site: Site, state: dict[str, array]) -> Any:
         unknown = sorted(derivatives.keys() - {"x", *state})
         if unknown or "x" not in derivatives:
             found, expected = ", ".join(derivatives) or "none", ", ".join(["x", *state])
-            raise _at(site[2], _core.error("own_quantizer_gradient", site[2], quantizer.name, found, expected))
+            raise _at(site.layer, _core.error("own_quantizer_gradient", site.layer, quantizer.name, found, expected))
         values.update((f"derivative.{name}", value) for name, value in derivatives.items())
         if _defines(quantizer, "scale"):
             values.update(scale=quantizer.scale(entries()), zero_point=quantizer.zero_point(entries()))
         outputs[:] = values
         return [_array(quantizer, site, name, value) for name, value in values.items()]
 
-    inputs = [("x", site[3], site[4]), *((name, "f32", list(value.shape)) for name, value in state.items())]
+    inputs = [("x", str(site.type[0]), list(site.type[1])), *((name, "f32", list(value.shape)) for name, value in state.items())]
     return _core.network_of_function(quantizer.name, inputs, run, outputs, lambda _: "")
 
 
 def put(network: Any, quantizers: Mapping[str, Quantizer]) -> tuple[Any, str, str]:
     """Replace quantizers of a prepared network. Return the network and its report as text and JSON."""
-    chosen: dict[str, tuple[Quantizer, list[Site]]] = {}
+    chosen: dict[str, tuple[Quantizer, list[QuantizerSite]]] = {}
     for selector, quantizer in quantizers.items():
-        sites: dict[str, list[Site]] = {}
+        sites: dict[str, list[QuantizerSite]] = {}
         for site in _core.quantizer_sites(network, selector, quantizer.weights):
-            sites.setdefault(site[0], []).append(site)
+            sites.setdefault(site.scale, []).append(site)
         chosen.update((scale, (quantizer, of_scale)) for scale, of_scale in sites.items())
-    own = []
+    own: list[OwnQuantizer] = []
     for scale, (quantizer, of_scale) in chosen.items():
-        low, high = (array(end) for end in of_scale[0][5:])
+        first = of_scale[0]
+        low, high = array(first.low), array(first.high)
         state = {name: array(value, "f32") for name, value in quantizer.initial_state(low, high).items()}
-        networks = {site[1]: _network(quantizer, site, state) for site in of_scale}
+        networks = {site.quantizer: _network(quantizer, site, state) for site in of_scale}
         codes = None if quantizer.code_min is None or quantizer.code_max is None else (quantizer.code_min, quantizer.code_max)
-        own.append((quantizer.name, of_scale[0][2], scale, {name: value.elements() for name, value in state.items()}, networks, codes))
+        elements = {name: value.elements() for name, value in state.items()}
+        own.append(
+            OwnQuantizer(name=quantizer.name, layer=first.layer, scale=scale, state=elements, networks=networks, codes=codes)
+        )
     return _core.put_quantizers(network, own)

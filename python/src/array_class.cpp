@@ -127,7 +127,7 @@ void define_arrays(nb::module_& module) {
           "place", [](const capture::Switches& now) { return to_string(now.place); },
           [](capture::Switches& now, const std::string& text) { now.place = place_named(text); });
   nb::class_<Array>(module, "Array", nb::is_weak_referenceable())
-      .def_prop_ro("dtype", [](const Array& array) { return std::string(name(array.dtype())); })
+      .def_prop_ro("dtype", [](const Array& array) { return dtype_object(array.dtype()); })
       .def_prop_ro("shape", &shape_of)
       .def_prop_ro("_extents", &extents_of)
       .def_prop_ro("ndim", [](const Array& array) { return array.dims().size(); })

@@ -1,6 +1,7 @@
 #include "python/src/dtypes.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/string.h>
 
 #include <array>
 #include <string_view>
@@ -141,6 +142,14 @@ nb::dlpack::dtype dlpack_dtype(DType dtype) {
   }
   fail(errors::no_dtype_of_library("DLPack", fmt::format("{} with one code in each byte", name(dtype)),
                                    "pass NumPy arrays with ml_dtypes, which supports it"));
+}
+
+nb::object dtype_object(DType dtype) {
+  static std::array<PyObject*, kDTypeCount> made{};  // never released: Python may be gone before the library
+  PyObject*& object = made.at(static_cast<size_t>(dtype));
+  if (object == nullptr)
+    object = nb::module_::import_("halfstep.dtypes").attr("dtype")(std::string(name(dtype))).release().ptr();
+  return nb::borrow(object);
 }
 
 bool is_masked(DType dtype) { return dtype == DType::i2 || dtype == DType::i4; }

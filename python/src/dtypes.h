@@ -22,6 +22,9 @@ PyArray_Descr* new_descr(DType dtype);
 /// Throws Error for types of fewer than 8 bits.
 nb::dlpack::dtype dlpack_dtype(DType dtype);
 
+/// Returns the object of halfstep.dtypes: hs.float32 for f32.
+nb::object dtype_object(DType dtype);
+
 /// True for signed codes of fewer than 8 bits. ml_dtypes masks their high bits, and Halfstep extends the sign.
 bool is_masked(DType dtype);
 void extend_sign(DType dtype, uint8_t* codes, int64_t count);

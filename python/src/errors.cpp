@@ -38,6 +38,7 @@ nb::dict fields_of(const Diagnostic& one) {
   nb::dict fields;
   fields["id"] = std::string(one.entry->id);
   fields["name"] = std::string(one.entry->name);
+  fields["kind"] = std::string(report::name_of(one.entry->kind));
   for (const auto& [name, text] : one.parts()) fields[name] = *text;
   const auto [location, node] = report::place_of(one);
   fields["file"] = location.file;
@@ -77,12 +78,12 @@ nb::object make_error(const std::string& name, nb::args values) {
 void define_errors(nb::module_& module) {
   error_type =
       new_exception(module, "Error",
-                    "An input or an option is wrong. Attributes: id ('HS2107', for halfstep.explain), name, where, "
+                    "An input or an option is wrong. Attributes: id ('HS2107', for halfstep.explain), name, kind, where, "
                     "problem, found, expected, remedy, layer, file, node. Each is a text, '' if it does not apply. "
                     "line is the number of the line in the file, or None. diagnostics holds all problems, each as a "
                     "dict of these attributes.",
                     PyExc_ValueError);
-  for (const char* field : {"id", "name", "layer", "where", "problem", "found", "expected", "remedy", "file", "node"})
+  for (const char* field : {"id", "name", "kind", "layer", "where", "problem", "found", "expected", "remedy", "file", "node"})
     nb::setattr(error_type, field, nb::str(""));
   nb::setattr(error_type, "line", nb::none());
   nb::setattr(error_type, "diagnostics", nb::tuple());

@@ -12,24 +12,13 @@
 
 #include "halfstep/api/errors.h"
 #include "python/src/arrays.h"
+#include "python/src/dtypes.h"
 #include "python/src/results.h"
 
 namespace halfstep::python {
 namespace {
 
 constexpr std::string_view kRun = "run";
-
-nb::tuple type_tuple(const Type& type) {
-  nb::list dims;
-  for (const int64_t extent : type.dims) {
-    if (extent == kUnknown) {
-      dims.append(nb::none());
-    } else {
-      dims.append(extent);
-    }
-  }
-  return nb::make_tuple(std::string(name(type.dtype)), nb::tuple(dims));
-}
 
 nb::dict inputs_of(const Network& network) {
   nb::dict inputs;
@@ -140,6 +129,12 @@ nb::dict arrays_of_dataset(const api::Dataset& data) {
 }
 
 }  // namespace
+
+nb::tuple type_tuple(const Type& type) {
+  nb::list dims;
+  for (const int64_t extent : type.dims) dims.append(extent == kUnknown ? nb::none() : nb::cast(extent));
+  return nb::make_tuple(dtype_object(type.dtype), nb::tuple(dims));
+}
 
 std::shared_ptr<const Model> Network::model() const {
   const std::scoped_lock lock(mutex_);

@@ -46,7 +46,12 @@ class Network {
   std::atomic<bool> changing_{false};
 };
 
+/// Returns (dtype, extents). None is a dynamic dimension.
+nb::tuple type_tuple(const Type& type);
+
 void define_networks(nb::module_& module);
+/// Evaluations, quantizers of the user and platforms.
+void define_values(nb::module_& module);
 void define_verbs(nb::module_& module);
 void define_trainables(nb::module_& module);
 

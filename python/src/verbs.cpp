@@ -152,33 +152,14 @@ nb::tuple change_bits(const Network& network, const std::string& selector, std::
   return network_and_report(result, result.model);
 }
 
-nb::list dims_of(const Dims& dims) {
-  nb::list list;
-  for (const int64_t extent : dims) list.append(extent == kUnknown ? nb::none() : nb::cast(extent));
-  return list;
+std::vector<api::QuantizerSite> quantizer_sites(const Network& network, const std::string& selector, bool weights) {
+  return api::quantizer_sites(*network.model(), selector,
+                              weights ? api::LayerPart::weights : api::LayerPart::activations);
 }
 
-/// Returns scale, quantizer, layer, element type, extents, and the ends of the observed range of each site.
-nb::list quantizer_sites(const Network& network, const std::string& selector, bool weights) {
-  const auto part = weights ? api::LayerPart::weights : api::LayerPart::activations;
-  nb::list list;
-  for (api::QuantizerSite& site : api::quantizer_sites(*network.model(), selector, part))
-    list.append(nb::make_tuple(site.scale, site.quantizer, site.layer, std::string(name(site.type.dtype)),
-                               dims_of(site.type.dims), array_of(std::move(site.low)), array_of(std::move(site.high))));
-  return list;
-}
-
-using OwnQuantizer = std::tuple<std::string, std::string, std::string, nb::dict, std::map<std::string, const Network*>,
-                                std::optional<std::pair<int64_t, int64_t>>>;
-
-/// `own` has name, layer, scale, initial state, networks by quantizer, and codes of each quantizer.
-nb::tuple put_quantizers(const Network& network, const std::vector<OwnQuantizer>& own) {
+nb::tuple put_quantizers(const Network& network, const std::vector<const api::OwnQuantizer*>& own) {
   std::vector<api::OwnQuantizer> all;
-  for (const auto& [name, layer, scale, state, networks, codes] : own) {
-    api::OwnQuantizer& one = all.emplace_back();
-    one = {name, layer, scale, tensors_of(state, "quantize"), {}, codes};
-    for (const auto& [quantizer, traced] : networks) one.networks.emplace(quantizer, *traced->model());
-  }
+  for (const api::OwnQuantizer* one : own) all.push_back(*one);
   auto result = api::with_own_quantizers(*network.model(), all);
   return network_and_report(result, result.model);
 }
@@ -234,13 +215,12 @@ nb::tuple verify(const Network& prepared, const Network& integer, const api::Dat
   return nb::make_tuple(result.equal(), report[0], report[1]);
 }
 
-nb::tuple evaluate(const Network& network, const api::Dataset& data, const nb::object& options,
-                   const nb::object& progress) {
+api::Evaluation evaluate(const Network& network, const api::Dataset& data, const nb::object& options,
+                         const nb::object& progress) {
   const auto command = command_of<api::EvalCommand>(options);
-  const auto result = work(progress, command.common, [&](const api::Settings& settings) {
+  return work(progress, command.common, [&](const api::Settings& settings) {
     return api::evaluate(*network.model(), data, command.options, settings);
   });
-  return nb::make_tuple(result.accuracy, result.samples, result.top, result.tested, result.notes, result.loss);
 }
 
 Report analyze(const Network& network, const api::Dataset& data, const nb::object& options,
@@ -322,10 +302,17 @@ nb::tuple compare(const Network* network, const Path& first, const Path& second,
                         report::as_html(comparison));
 }
 
+/// `options` are those of inspect, which has the options of a target.
+api::Platform load_platform(const nb::object& options) {
+  return platform_with_warnings(command_of<api::InspectCommand>(options).target);
+}
+
 }  // namespace
 
 void define_verbs(nb::module_& module) {
   using nb::arg;
+  define_values(module);
+  module.def("load_platform", &load_platform, arg("options"));
   module.def("load", &load, arg("path"), arg("data").none(), nb::rv_policy::take_ownership);
   module.def("save", &save);
   module.def("load_data", &load_data, arg("path"), arg("network").none(), arg("all"), arg("samples"), arg("skip_bad"),

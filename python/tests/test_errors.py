@@ -29,8 +29,9 @@ def test_fields_of_an_error():
     error = raised.value
     assert (error.id, error.layer, error.where, error.problem) == ("HS9101", "", "array", "")
     assert (error.found, error.remedy) == ("dtype 'f33'", "")
+    assert error.kind == "bad_input"
     assert error.expected
-    names = ("id", "name", "layer", "where", "problem", "found", "expected", "remedy", "file", "line", "node")
+    names = ("id", "name", "kind", "layer", "where", "problem", "found", "expected", "remedy", "file", "line", "node")
     assert (error.file, error.line, error.node) == ("", None, "")
     assert error.diagnostics == [{name: getattr(error, name) for name in names}]
 

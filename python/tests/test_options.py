@@ -68,6 +68,18 @@ def test_the_table_has_arguments_of_every_kind():
     assert {verb for verb, _, _ in found} == set(VERBS) - {"convert"}  # convert has only a switch.
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_value_of_options_spreads_into_the_call(verb):
+    if verb == "change_bits":
+        pytest.skip("it has no options")
+    name = {"evaluate": "Eval"}.get(verb, verb.capitalize())
+    options = getattr(hs.options, f"{name}Options")()
+    arguments = inspect.signature(getattr(hs, verb)).parameters
+    assert set(options.keys()) <= arguments.keys() and dict(options)
+    others = {key for key, value in dict(options).items() if arguments[key].default not in (inspect.Parameter.empty, value)}
+    assert others <= {"platform"}, "the function has a default platform where the command has none"
+
+
 def test_onnxruntime_runs_in_the_python_that_calls(given, tmp_path, monkeypatch):
     monkeypatch.delenv("HALFSTEP_PYTHON", raising=False)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")

@@ -1,5 +1,7 @@
 """hs.nn and arrays have the names and behaviour of PyTorch and NumPy. Old names work with a warning."""
 
+import pickle
+
 import halfstep as hs
 import numpy as np
 import pytest
@@ -25,6 +27,20 @@ def test_element_types_of_numpy(name):
         assert hs.zeros((2,), given).dtype == ours
         assert hs.array([1, 2], given).dtype == ours and hs.array([1, 2]).astype(given).dtype == ours
         assert hs.array([1, 2]).to(given).dtype == ours
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "int8", "uint8", "int16", "int32", "int64", "bool_"])
+def test_a_dtype_equals_its_names_and_those_of_numpy(name):
+    ours = getattr(hs, name)
+    x = hs.zeros((2,), ours)
+    assert x.dtype is ours and x.astype("f64").dtype is hs.float64
+    for other in (ours, str(ours), name.removesuffix("_"), getattr(np, name), np.dtype(name.removesuffix("_"))):
+        assert x.dtype == other and not x.dtype != other
+    for other in (np.float64, "f64", "float64", None, 3, object()):
+        assert x.dtype != other and not x.dtype == other
+    assert {x.dtype: 1}[str(ours)] == 1 and pickle.loads(pickle.dumps(ours)) is ours
+    net = hs.network(lambda x: x + x, x=(str(ours), (None, 3))) if name in ("float32", "int32") else None
+    assert net is None or (net.inputs["x"][0] is ours and net.outputs[next(iter(net.outputs))][0] is ours)
 
 
 def test_element_types_without_numpy():
