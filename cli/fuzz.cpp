@@ -6,8 +6,8 @@
 namespace halfstep::cli {
 namespace {
 
-nlohmann::json to_json(const api::FuzzReport& report) {
-  nlohmann::json findings = nlohmann::json::array();
+nlohmann::ordered_json to_json(const api::FuzzReport& report) {
+  auto findings = nlohmann::ordered_json::array();
   for (const api::FuzzFinding& f : report.findings)
     findings.push_back({{"seed", f.seed},
                         {"check", f.check},
@@ -15,7 +15,7 @@ nlohmann::json to_json(const api::FuzzReport& report) {
                         {"target", f.target},
                         {"files", f.files.string()},
                         {"nodes", f.nodes}});
-  nlohmann::json quality = nlohmann::json::object();
+  auto quality = nlohmann::ordered_json::object();
   for (const auto& [op, q] : report.quality)
     quality[op] = {{"graphs", q.graphs}, {"sqnr_db", q.sqnr}, {"excess_db", q.excess}, {"most_excess_db", q.most}};
   return {{"graphs", report.graphs},

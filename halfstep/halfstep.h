@@ -72,6 +72,7 @@
 #include "halfstep/report/quantized.h"
 #include "halfstep/report/quickstart.h"
 #include "halfstep/report/repaired.h"
+#include "halfstep/report/schema.h"
 #include "halfstep/report/target.h"
 #include "halfstep/report/trace.h"
 #include "halfstep/report/trained.h"

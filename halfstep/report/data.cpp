@@ -7,6 +7,8 @@
 
 #include "halfstep/report/common/json.h"
 
+#include "halfstep/report/common/json.h"
+
 namespace halfstep::report {
 namespace {
 

@@ -64,7 +64,7 @@ std::string as_json(const api::Inspection& found) {
 
 std::string as_json(const api::ForeignInspection& found) {
   const formats::Summary& summary = found.summary;
-  nlohmann::ordered_json json = {{"format", summary.format}, {"producer", summary.producer}};
+  nlohmann::ordered_json json = {{"schema", kSchema}, {"format", summary.format}, {"producer", summary.producer}};
   for (const auto& [part, version] : summary.versions) json[part] = version;
   for (const auto& [domain, version] : summary.opsets) json["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
   json["inputs"] = ports_json(summary.inputs, found.dims);

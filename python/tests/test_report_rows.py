@@ -42,8 +42,17 @@ def reports(samples, tmp_path_factory):
     }
 
 
+def wrong_keys(row, kind):
+    """Return the keys of a row that its class lacks, or requires, or that have another type."""
+    expected = typing.get_type_hints(kind, localns={"list": list})
+    surplus = row.keys() - expected.keys()
+    return [*(kind.__required_keys__ - row.keys()), *surplus, *(key for key in row.keys() - surplus if not is_of(row[key], expected[key]))]
+
+
 def is_of(value, kind):
     """Return whether a JSON value has the type of an annotation."""
+    if typing.is_typeddict(kind):
+        return isinstance(value, dict) and not wrong_keys(value, kind)
     parts, origin = typing.get_args(kind), typing.get_origin(kind)
     if origin is typing.Literal:
         return value in parts
@@ -61,11 +70,9 @@ def is_of(value, kind):
 )
 def test_rows(reports, of):
     found, kind = reports[of]
-    expected = typing.get_type_hints(kind, localns={"list": list})
     assert found, "there is no row"
     for row in found:
-        assert kind.__required_keys__ <= row.keys() <= expected.keys()
-        assert [(key, value) for key, value in row.items() if not is_of(value, expected[key])] == []
+        assert wrong_keys(row, kind) == []
 
 
 def test_a_training_is_a_table(samples):

@@ -6,23 +6,35 @@ import os
 import pathlib
 import subprocess
 
+import jsonschema
 import numpy as np
 import pytest
 
 PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 LIMIT = 1200  # seconds, to catch hangs only
+ROOT = pathlib.Path(__file__).parents[2]
+SCHEMAS = {path.name.removesuffix(".schema.json"): json.loads(path.read_text()) for path in (ROOT / "docs/reference/schemas").glob("*.json")}
+
+
+def problems(name, value):
+    """What the schema of this name rejects."""
+    validator = jsonschema.Draft202012Validator(SCHEMAS[name])
+    return [f"{error.json_path}: {error.message[:300]}" for error in validator.iter_errors(value)]
 
 
 @dataclasses.dataclass
 class Ended:
+    verb: str
     code: int
     out: str
     err: str
 
     @property
     def report(self):
-        """The JSON that the command printed."""
-        return json.loads(self.out)
+        """The JSON that the command printed. It passes the schema of the verb. `inspect` has several."""
+        value = json.loads(self.out)
+        assert self.verb not in SCHEMAS or self.verb == "inspect" or problems(self.verb, value) == []
+        return value
 
 
 @dataclasses.dataclass
@@ -52,7 +64,7 @@ class Workbench:
         subprocess.run."""
         ended = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=LIMIT, check=False, **process)
         assert code is None or ended.returncode == code, f"{words}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}"
-        return Ended(ended.returncode, ended.stdout, ended.stderr)
+        return Ended(words[0], ended.returncode, ended.stdout, ended.stderr)
 
     def outputs(self, network, samples):
         """Outputs of a Model or a foreign file for the samples of an npz file, by name."""

@@ -4,10 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace halfstep::report {
+#include "halfstep/report/schema.h"
 
-/// Version of all JSON reports. Incremented for every change that breaks an existing reader.
-inline constexpr int kSchema = 2;
+namespace halfstep::report {
 
 /// Serializes a report with the schema as its first key. Names may hold invalid UTF-8, which is replaced.
 inline std::string to_text(const nlohmann::ordered_json& report) {
