@@ -292,6 +292,11 @@ class array(_core.Array):
         """Elementwise square root. NaN below zero."""
         return ops.sqrt(self)
 
+    def clip(self, min: Number | None = None, max: Number | None = None) -> array:
+        """Elementwise x, raised to at least `min` and then lowered to at most `max`. None is no limit."""
+        low, high = (None if limit is None else filled((), limit, self.dtype) for limit in (min, max))
+        return ops.clip(self, low, high)
+
     def __neg__(self) -> array:
         return ops.neg(self)
 
@@ -299,37 +304,37 @@ class array(_core.Array):
         return ops.abs(self)
 
     def __add__(self, other: Any) -> array:
-        return _binary(ops.add, self, other)
+        return binary(ops.add, self, other)
 
     def __radd__(self, other: Any) -> array:
-        return _binary(ops.add, other, self)
+        return binary(ops.add, other, self)
 
     def __sub__(self, other: Any) -> array:
-        return _binary(ops.sub, self, other)
+        return binary(ops.sub, self, other)
 
     def __rsub__(self, other: Any) -> array:
-        return _binary(ops.sub, other, self)
+        return binary(ops.sub, other, self)
 
     def __mul__(self, other: Any) -> array:
-        return _binary(ops.mul, self, other)
+        return binary(ops.mul, self, other)
 
     def __rmul__(self, other: Any) -> array:
-        return _binary(ops.mul, other, self)
+        return binary(ops.mul, other, self)
 
     def __truediv__(self, other: Any) -> array:
-        return _binary(ops.div, _real(self), other)
+        return binary(ops.div, _real(self), other)
 
     def __rtruediv__(self, other: Any) -> array:
-        return _binary(ops.div, other, _real(self))
+        return binary(ops.div, other, _real(self))
 
     def __mod__(self, other: Any) -> array:
-        return _binary(ops.modulo, self, other)
+        return binary(ops.modulo, self, other)
 
     def __pow__(self, other: Any) -> array:
-        return _binary(ops.power, self, other)
+        return binary(ops.power, self, other)
 
     def __rpow__(self, other: Any) -> array:
-        return _binary(ops.power, other, self)
+        return binary(ops.power, other, self)
 
     def __matmul__(self, other: Any) -> array:
         return matmul(self, other)
@@ -338,31 +343,31 @@ class array(_core.Array):
         return matmul(array(other), self)
 
     def __lt__(self, other: Any) -> array:
-        return _binary(ops.less, self, other)
+        return binary(ops.less, self, other)
 
     def __le__(self, other: Any) -> array:
-        return _binary(ops.less_or_equal, self, other)
+        return binary(ops.less_or_equal, self, other)
 
     def __gt__(self, other: Any) -> array:
-        return _binary(ops.greater, self, other)
+        return binary(ops.greater, self, other)
 
     def __ge__(self, other: Any) -> array:
-        return _binary(ops.greater_or_equal, self, other)
+        return binary(ops.greater_or_equal, self, other)
 
     def __eq__(self, other: object) -> array:  # type: ignore[override]
-        return NotImplemented if other is None else _binary(ops.equal, self, other)
+        return NotImplemented if other is None else binary(ops.equal, self, other)
 
     def __ne__(self, other: object) -> array:  # type: ignore[override]
-        return NotImplemented if other is None else ops.logical_not(_binary(ops.equal, self, other))
+        return NotImplemented if other is None else ops.logical_not(binary(ops.equal, self, other))
 
     def __and__(self, other: Any) -> array:
-        return _binary(ops.logical_and if self.dtype is bool_ else ops.bitwise_and, self, other)
+        return binary(ops.logical_and if self.dtype is bool_ else ops.bitwise_and, self, other)
 
     def __or__(self, other: Any) -> array:
-        return _binary(ops.logical_or if self.dtype is bool_ else ops.bitwise_or, self, other)
+        return binary(ops.logical_or if self.dtype is bool_ else ops.bitwise_or, self, other)
 
     def __xor__(self, other: Any) -> array:
-        return _binary(ops.logical_xor if self.dtype is bool_ else ops.bitwise_xor, self, other)
+        return binary(ops.logical_xor if self.dtype is bool_ else ops.bitwise_xor, self, other)
 
     def __invert__(self) -> array:
         return ops.logical_not(self) if self.dtype is bool_ else ops.bitwise_not(self)
@@ -432,7 +437,7 @@ def _real(value: array) -> array:
     return value.astype("f32") if value.dtype in _WHOLE_OR_BOOL else value
 
 
-def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
+def binary(function: Callable[..., Any], a: Any, b: Any) -> array:
     """Apply `function`. Integers become floats if the other operand is float."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, array) and one.dtype in _WHOLE_OR_BOOL:

@@ -58,7 +58,7 @@ _MODULES = frozenset(
 
 _OURS = frozenset(
     [
-        "__init__", "arrays", "basic_layers", "creation", "differentiation", "dtypes", "functions", "image_layers", "indexing", "jit", "joining", "losses",
+        "__init__", "arrays", "basic_layers", "calls", "creation", "differentiation", "dtypes", "functions", "image_layers", "indexing", "jit", "joining", "losses",
         "modules", "ops", "optim", "printing", "purity", "reads", "rebuilding", "renamed", "sequence_layers", "switches",
     ]
 )  # fmt: skip

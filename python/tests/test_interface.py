@@ -22,7 +22,8 @@ CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDe
 
 def test_the_same_functions():
     assert sorted(FUNCTIONS) == sorted(halfstep.ops.__all__)
-    on_arrays = {"arange", "concat", "matmul", "zeros_like"}  # NumPy's functions of these names
+    on_arrays = {"arange", "concat", "matmul", "zeros_like"}  # NumPy's and PyTorch's functions of these names
+    on_arrays |= {"clip", "exp", "log", "relu", "sigmoid", "softmax", "sqrt", "squeeze", "tanh"}
     assert set(halfstep.ops.__all__) & set(halfstep.__all__) == {"quantize", *on_arrays}
     assert halfstep.quantize is not halfstep.ops.quantize
     assert (importlib.resources.files("halfstep") / "py.typed").is_file()

@@ -1,5 +1,6 @@
 """hs.nn and arrays have the names and behaviour of PyTorch and NumPy. Old names work with a warning."""
 
+import builtins
 import pickle
 
 import halfstep as hs
@@ -86,6 +87,59 @@ def test_a_module_moves_and_keeps_shared_parameters():
     assert network[1].weight is network[0].weight and network[0].weight.requires_grad
     assert {each.device for each in network.named_arrays().values()} == {"sim"}
     np.testing.assert_allclose(network(x.to("sim")).to("cpu").numpy(), before, rtol=1e-5)
+
+
+X = np.random.default_rng(2).normal(0, 2, (3, 1, 4)).astype(np.float32)
+Y = np.random.default_rng(3).normal(0, 2, (2, 1)).astype(np.float32)
+OF_NUMPY = {
+    "exp": (X,),
+    "log": (np.abs(X),),
+    "sqrt": (np.abs(X),),
+    "tanh": (X,),
+    "maximum": (X, Y),
+    "minimum": (X, 0.5),
+    "clip": (X, -1, 1.5),
+    "argmax": (X, -1),
+    "squeeze": (X, 1),
+    "expand_dims": (X, -1),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_functions_are_those_of_numpy(name):
+    words = OF_NUMPY[name]
+    expected = getattr(np, name)(*words)
+    for function in (getattr(hs, name), hs.jit(getattr(hs, name))):
+        np.testing.assert_allclose(function(hs.array(words[0]), *words[1:]).numpy(), expected, rtol=1e-6)
+
+
+def test_functions_of_pytorch():
+    weights = np.exp(X) / np.exp(X).sum(2, keepdims=True)
+    np.testing.assert_allclose(hs.softmax(X).numpy(), weights, rtol=1e-6)
+    np.testing.assert_allclose(hs.softmax(X, 2).numpy(), weights, rtol=1e-6)
+    np.testing.assert_allclose(hs.sigmoid(X).numpy(), 1 / (1 + np.exp(-X)), rtol=1e-6)
+    np.testing.assert_array_equal(hs.relu(X).numpy(), np.maximum(X, 0))
+
+
+def test_a_limit_may_be_absent():
+    np.testing.assert_array_equal(hs.clip(X, min=0.5).numpy(), np.maximum(X, np.float32(0.5)))
+    np.testing.assert_array_equal(hs.array(X).clip(max=0.5).numpy(), np.minimum(X, np.float32(0.5)))
+    assert hs.clip(hs.arange(5), 1, 3).tolist() == [1, 1, 2, 3, 3]
+
+
+def test_momentum_of_the_operator_is_one_minus_that_of_the_layer():
+    x = hs.array(np.random.default_rng(0).normal(3, 2, (8, 2, 4, 4)).astype(np.float32))
+    norm = hs.nn.BatchNorm2d(2, momentum=0.25)
+    with hs.train_mode():
+        norm(x)
+    one, zero = np.ones(2, np.float32), np.zeros(2, np.float32)
+    step = hs.ops.batch_norm(x, one, zero, zero, one, momentum=0.75, is_test=False)
+    np.testing.assert_allclose(step.mean_out.numpy(), norm.running_mean.numpy(), rtol=1e-6)
+
+
+def test_no_name_hides_a_function_of_python():
+    assert not set(dir(builtins)) & set(hs.__all__)
+    assert abs(hs.array([-2.0])).item() == 2.0 and hs.array([3, 1]).max().item() == 3
 
 
 OLD = {
