@@ -21,7 +21,7 @@ buffer protocol (`memoryview(y).tolist()`).
 import importlib
 import operator
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halfstep import _core, datasets, losses, nn, ops, optim
 from halfstep._core import (
@@ -99,6 +99,9 @@ from halfstep.switches import capture, device, enable_grad, is_training, no_grad
 from halfstep.torch_import import from_torch
 from halfstep._run import change_bits, evaluate_metric
 from halfstep.verbs import analyze, bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
+
+if TYPE_CHECKING:
+    from halfstep import options
 
 __all__ = [
     "AbsentResultError",

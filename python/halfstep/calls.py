@@ -51,14 +51,22 @@ def softmax(x: Any, axis: int = -1) -> array:
     return ops.softmax(array(x), axis=from_first(axis, array(x)))
 
 
+def _larger(a: array, b: array) -> array:
+    return ops.max_of([a, b])
+
+
+def _smaller(a: array, b: array) -> array:
+    return ops.min_of([a, b])
+
+
 def maximum(a: Any, b: Any) -> array:
     """Return the larger of two elements. The shapes broadcast. NaN if one of them is NaN."""
-    return binary(lambda a, b: ops.max_of([a, b]), a, b)
+    return binary(_larger, a, b)
 
 
 def minimum(a: Any, b: Any) -> array:
     """Return the smaller of two elements. The shapes broadcast. NaN if one of them is NaN."""
-    return binary(lambda a, b: ops.min_of([a, b]), a, b)
+    return binary(_smaller, a, b)
 
 
 def clip(x: Any, min: Number | None = None, max: Number | None = None) -> array:

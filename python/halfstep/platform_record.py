@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from halfstep import _core
 
@@ -13,7 +13,7 @@ from halfstep import _core
 def _fields(record: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in record.items():
         if isinstance(value, dict):
-            yield from _fields(value, f"{path}{key}.")
+            yield from _fields(cast("dict[str, Any]", value), f"{path}{key}.")
         else:
             yield path + key, value
 

@@ -132,7 +132,8 @@ def _network(quantizer: Quantizer, site: QuantizerSite, state: dict[str, array])
         outputs[:] = values
         return [_array(quantizer, site, name, value) for name, value in values.items()]
 
-    inputs = [("x", str(site.type[0]), list(site.type[1])), *((name, "f32", list(value.shape)) for name, value in state.items())]
+    inputs: list[tuple[str, str, list[int | None]]] = [("x", str(site.type[0]), list(site.type[1]))]
+    inputs.extend((name, "f32", list[int | None](value.shape)) for name, value in state.items())
     return _core.network_of_function(quantizer.name, inputs, run, outputs, lambda _: "")
 
 

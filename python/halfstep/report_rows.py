@@ -5,7 +5,7 @@ tools/schemas.py makes JSON Schemas and docs/reference/reports.md of these class
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 
 class RequantizationRow(TypedDict):
@@ -88,11 +88,14 @@ class DeviationRow(TypedDict):
     """the difference"""
 
 
-class ValidationRow(TypedDict, total=False):
-    """Validation result of a network."""
-
+class _ValidationRow(TypedDict):
     loss: float
     """the loss, or without labels the distance to the float network"""
+
+
+class ValidationRow(_ValidationRow, total=False):
+    """Validation result of a network."""
+
     accuracy: float
     """share of right answers"""
     agreement: float
