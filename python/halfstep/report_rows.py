@@ -132,6 +132,12 @@ class _ErrorRow(TypedDict):
     """the values allowed"""
     remedy: str
     """the remedy; never empty in `inspect --platform`"""
+    file: str
+    """the file in `where`, if it names one"""
+    line: int | None
+    """the line of the file"""
+    node: str
+    """the node in `where`, if it names one"""
 
 
 class ErrorRow(_ErrorRow):

@@ -76,14 +76,15 @@ nb::object make_error(const std::string& name, nb::args values) {
 }  // namespace
 
 void define_errors(nb::module_& module) {
-  error_type =
-      new_exception(module, "Error",
-                    "An input or an option is wrong. Attributes: id ('HS2107', for halfstep.explain), name, kind, where, "
-                    "problem, found, expected, remedy, layer, file, node. Each is a text, '' if it does not apply. "
-                    "line is the number of the line in the file, or None. diagnostics holds all problems, each as a "
-                    "dict of these attributes.",
-                    PyExc_ValueError);
-  for (const char* field : {"id", "name", "kind", "layer", "where", "problem", "found", "expected", "remedy", "file", "node"})
+  error_type = new_exception(
+      module, "Error",
+      "An input or an option is wrong. Attributes: id ('HS2107', for halfstep.explain), name, kind, where, "
+      "problem, found, expected, remedy, layer, file, node. Each is a text, '' if it does not apply. "
+      "line is the number of the line in the file, or None. diagnostics holds all problems, each as a "
+      "dict of these attributes.",
+      PyExc_ValueError);
+  for (const char* field :
+       {"id", "name", "kind", "layer", "where", "problem", "found", "expected", "remedy", "file", "node"})
     nb::setattr(error_type, field, nb::str(""));
   nb::setattr(error_type, "line", nb::none());
   nb::setattr(error_type, "diagnostics", nb::tuple());

@@ -119,8 +119,11 @@ class PassStep(TypedDict):
     """the graph after it, with `--print-after`"""
 
 
-Pass = list[PassStep]
-"""`pass`: the passes in order. The JSON is a list, without `schema`."""
+class Pass(Object):
+    """`pass`: the passes that ran."""
+
+    passes: list[PassStep]
+    """the passes in order"""
 
 
 class PassName(TypedDict):
@@ -132,8 +135,11 @@ class PassName(TypedDict):
     """its description"""
 
 
-PassList = list[PassName]
-"""`pass --list`: all passes. The JSON is a list, without `schema`."""
+class PassList(Object):
+    """`pass --list`: all passes."""
+
+    passes: list[PassName]
+    """the passes in order"""
 
 
 class Finding(TypedDict):

@@ -20,8 +20,8 @@ namespace halfstep::quant {
 /// the resolved platform record.
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {});
 
-/// As prepare, but appends the diagnostics of the Error to `objections` instead. Illegal bit widths are replaced by the
-/// platform's defaults.
+/// Prepares, and appends to `objections` the diagnostics of the Error that `prepare` throws. The platform's defaults
+/// replace illegal bit widths.
 Model prepare_with_objections(const Model& model, const Platform& platform, const PrepareOptions& options,
                               std::vector<Diagnostic>& objections);
 
