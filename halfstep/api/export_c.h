@@ -26,7 +26,7 @@ struct ExportCResult {
 ExportCResult export_c(const Model& network, const Dataset& data, const std::filesystem::path& folder,
                        const ExportCOptions& options = {});
 
-/// As above, with the samples stored in a prepared network.
+/// Exports with the samples that the prepared network stores.
 ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options = {});
 
 }  // namespace halfstep::api

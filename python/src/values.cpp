@@ -33,13 +33,13 @@ nb::dict platform_differences(const api::Platform& first, const api::Platform& s
 }  // namespace
 
 void define_values(nb::module_& module) {
-  nb::class_<api::Evaluation>(module, "Evaluation")
-      .def_ro("accuracy", &api::Evaluation::accuracy)
-      .def_ro("loss", &api::Evaluation::loss)
-      .def_ro("top", &api::Evaluation::top)
-      .def_ro("samples", &api::Evaluation::samples)
-      .def_ro("tested", &api::Evaluation::tested)
-      .def_ro("notes", &api::Evaluation::notes);
+  nb::class_<api::EvaluateResult>(module, "Evaluation")
+      .def_ro("accuracy", &api::EvaluateResult::accuracy)
+      .def_ro("loss", &api::EvaluateResult::loss)
+      .def_ro("top", &api::EvaluateResult::top)
+      .def_ro("samples", &api::EvaluateResult::samples)
+      .def_ro("tested", &api::EvaluateResult::tested)
+      .def_ro("notes", &api::EvaluateResult::notes);
   nb::class_<api::QuantizerSite>(module, "QuantizerSite")
       .def_ro("scale", &api::QuantizerSite::scale)
       .def_ro("quantizer", &api::QuantizerSite::quantizer)

@@ -215,7 +215,7 @@ nb::tuple verify(const Network& prepared, const Network& integer, const api::Dat
   return nb::make_tuple(result.equal(), report[0], report[1]);
 }
 
-api::Evaluation evaluate(const Network& network, const api::Dataset& data, const nb::object& options,
+api::EvaluateResult evaluate(const Network& network, const api::Dataset& data, const nb::object& options,
                          const nb::object& progress) {
   const auto command = command_of<api::EvalCommand>(options);
   return work(progress, command.common, [&](const api::Settings& settings) {
