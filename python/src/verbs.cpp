@@ -216,7 +216,7 @@ nb::tuple verify(const Network& prepared, const Network& integer, const api::Dat
 }
 
 api::EvaluateResult evaluate(const Network& network, const api::Dataset& data, const nb::object& options,
-                         const nb::object& progress) {
+                             const nb::object& progress) {
   const auto command = command_of<api::EvalCommand>(options);
   return work(progress, command.common, [&](const api::Settings& settings) {
     return api::evaluate(*network.model(), data, command.options, settings);

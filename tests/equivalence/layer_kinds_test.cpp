@@ -164,6 +164,7 @@ TEST_F(KindsInC, RecurrentLayersHaveTheCodesOfTheIntegersWithoutFloatsInside) {
     const auto program = formats::c::c_program(quant::convert(prepared.model).model, {.name = "recurrent"});
     for (const auto& layer : program.layers) EXPECT_FALSE(layer.is_inside && is_float(layer.type.dtype)) << layer.name;
     EXPECT_TRUE(program.fallbacks.empty()) << platform;
+    EXPECT_FALSE(program.uses_floats) << platform;
     const auto report = compare(prepared, with_compiler("cc -O1"));
     EXPECT_TRUE(report.equal()) << platform;
     const auto compared = [](const auto& layer) { return layer.engine_compared > 0; };

@@ -37,6 +37,7 @@
 #include "halfstep/passes/graph/prune_regions.h"
 #include "halfstep/passes/graph/run_pass.h"
 #include "halfstep/passes/optimize/channels_last.h"
+#include "halfstep/passes/optimize/code_tables.h"
 #include "halfstep/passes/optimize/coded_regions.h"
 #include "halfstep/passes/optimize/cse.h"
 #include "halfstep/passes/optimize/fold_constants.h"
@@ -176,6 +177,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"open_recurrent", {[](Work& work, const Arguments&) { open_recurrent(work.model); }}},
       {"open_sums", on_model<open_sums>()},
       {"pad_channels", {run_pad_channels}},
+      {"code_tables", on_model<code_tables>()},
       {"coded_regions", on_model<coded_regions>()},
       {"phase_convolutions", on_model<phase_convolutions>()},
       {"scan_products", on_model<scan_products>()},

@@ -13,6 +13,7 @@
 #include "halfstep/passes/graph/run_pass.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/optimize/channels_last.h"
+#include "halfstep/passes/optimize/code_tables.h"
 #include "halfstep/passes/optimize/coded_regions.h"
 #include "halfstep/passes/optimize/cse.h"
 #include "halfstep/passes/optimize/fold_constants.h"
@@ -47,6 +48,7 @@ struct Pass {
 constexpr Pass kPasses[] = {
     {"coded_regions", "pass codes into the regions of loops and branches, and out of them", passes::coded_regions,
      When::frozen},
+    {"code_tables", "look up the codes of another scale in a table", passes::code_tables, When::frozen},
     {"scan_products", "compute products with the scanned values of a scan for all iterations at once",
      passes::scan_products, When::frozen},
     {"fold_constants", "evaluate operations on constants",

@@ -18,6 +18,7 @@
 #include "halfstep/passes/graph/close_extents.h"
 #include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/graph/settle_extents.h"
+#include "halfstep/passes/optimize/code_tables.h"
 #include "halfstep/passes/optimize/coded_regions.h"
 #include "halfstep/passes/optimize/fold_constants.h"
 #include "halfstep/quant/prepare/float_fallback.h"
@@ -25,12 +26,13 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// Whether only the first states of loops depend on the operation.
-bool leads_to_states(Op op) {
+/// Whether only tables and the first states of loops depend on the operation.
+bool leads_to_stored(Op op) {
   for (const Value result : op.results()) {
     for (const auto& [user, operand] : result.uses()) {
+      if (user.is<ops::IntegerLookup>() && operand == 1) continue;
       if (user.info().flow == Flow::none) {
-        if (!user.is<ops::Expand, ops::Quantize, ops::Dequantize>() || !leads_to_states(user)) return false;
+        if (!user.is<ops::Expand, ops::Quantize, ops::Dequantize>() || !leads_to_stored(user)) return false;
         continue;
       }
       const FlowParts parts(user);
@@ -60,7 +62,8 @@ Model for_one_call(const Model& integer, const std::map<std::string, Dims>& give
   const std::vector<Op> ops = closed.graph.ops();
   if (std::ranges::all_of(ops, [](Op op) { return op.info().flow == Flow::none; })) return closed;
   passes::coded_regions(closed);
-  passes::fold_constants(closed, compiler::evaluate, leads_to_states);
+  passes::code_tables(closed);
+  passes::fold_constants(closed, compiler::evaluate, leads_to_stored);
   passes::dce(closed);
   return closed;
 }

@@ -36,9 +36,10 @@ void settle(const Average& op) {
   op.set_attributes({{"multiplier", int64_t{factor.m}}, {"shift", int64_t{factor.shift}}});
 }
 
-/// A stored operand with one number, repeated for each element of a row.
-void repeat(Model& model, Op op, int operand, int64_t elements) {
-  const Value one = op.in(operand);
+/// Repeats an operand of one number for each element of a row. An operator may lack the port.
+void repeat(Model& model, Op op, const char* port, int64_t elements) {
+  const int operand = op.info().input(port);
+  const Value one = operand < 0 ? Value() : op.in(operand);
   if (!one || one.dims() == Dims{elements} || count_elements(one.dims()) != 1) return;
   const Op expanded = model.graph.insert(
       {&ops::Expand::record(), {one}, {{"dims", Dims{elements}}}, one.name() + ".row", op.location()}, nullptr, op);
@@ -71,7 +72,7 @@ void settle_extents(Model& model) {
     if (op.is<ops::IntegerResize>()) settle(ops::IntegerResize(op.node()));
     if (op.is<ops::IntegerNorm>()) settle_norm(model, ops::IntegerNorm(op.node()));
     if (op.is<ops::QuantizedLayerNorm, ops::QuantizedRmsNorm>()) {
-      for (const char* port : {"scale", "bias"}) repeat(model, op, op.info().input(port), op.in(0).dims().back());
+      for (const char* port : {"scale", "bias"}) repeat(model, op, port, op.in(0).dims().back());
     }
   }
 }
