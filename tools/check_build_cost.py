@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-BUDGET = 190  # units; 157 to 187 were measured, and 220 before the causes of earlier growth were removed
+BUDGET = 230  # units of wall time; 157 to 187 were measured on idle cores, and other jobs add up to a fifth
 LARGEST_SHARE = 0.08  # limit for one source, or one group compiled together
 CALIBRATION = "halfstep_calibrate"
 OBJECT = re.compile(r"CMakeFiles/(?P<target>\w+)\.dir/(?P<source>.+)\.(o|gch)$")

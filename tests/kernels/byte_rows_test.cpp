@@ -59,6 +59,7 @@ void expect_norm(DType type, int64_t extent, bool centered, float y_scale) {
   attributes.insert({{"centered", centered},
                      {"epsilon", norm.epsilon},
                      {"guard", int64_t{norm.guard}},
+                     {"row_epsilon", -1.0},
                      {"shift", int64_t{norm.shift}},
                      {"x_zero_point", int64_t{type == DType::i8 ? -11 : 117}}});
   const Tensor x = rows_of_codes(type, 600, extent, 1);
@@ -86,6 +87,7 @@ TEST(ByteRows, BiasesThatPass64BitsWrap) {
   attributes.insert({{"centered", true},
                      {"epsilon", int64_t{3}},
                      {"guard", int64_t{0}},
+                     {"row_epsilon", -1.0},
                      {"shift", int64_t{60}},
                      {"x_zero_point", int64_t{0}}});
   expect_matches_reference(reference_integer_norm, cpu_integer_norm_simd,
