@@ -10,7 +10,7 @@
 #   growth    instructions of the verbs at 1x, 2x and 4x of a network
 #   form      a toy form of requantization in a copy of the tree: quantized, trained, converted, verified
 #   cuda      CUDA kernels on the host against their references, and through nvcc if it is installed
-#   wheel     the wheel with everything, which is installed and proves a network
+#   wheel     the wheel with everything, which is installed in a bare root and proves a network there
 #   coverage  lines that the tests run, by room
 # ctest repeats some tests for each CPU level. tsan and coverage, which are slow, run them at the best level only.
 set -eu
@@ -89,7 +89,7 @@ step_cuda() {
   [ $code = 0 ] || [ $code = 77 ]
 }
 
-step_wheel() { tools/wheel.sh; }
+step_wheel() { tools/wheel.sh && tools/try_wheel.sh; }
 
 step_coverage() {
   build coverage all && find build/coverage -name '*.gcda' -delete || return

@@ -23,6 +23,6 @@ rm -rf "$root/v" "$root/quickstart_out" "$root"/*.whl
 cp "$wheel" "$root"
 inside python3 -m venv v
 timed install inside v/bin/pip install --quiet --no-index --no-deps "/$(basename "$wheel")"
-timed quickstart inside v/bin/halfstep quickstart --data digits
 timed import inside v/bin/python -c 'import halfstep'
-tail -n 3 "$root.log"
+timed quickstart inside v/bin/halfstep quickstart --data digits
+tail -n 1 "$root.log"
