@@ -11,13 +11,13 @@ root=build/bare_$suite
 timed() {
   name=$1
   shift
-  start=$(date +%s.%N)
+  start=$(date +%s%3N)
   "$@" > "$root.log" 2>&1 || { cat "$root.log"; exit 1; }
-  printf '%-12s%6.1f s\n' "$name" "$(echo "$(date +%s.%N) - $start" | bc)"
+  printf '%-12s%7d ms\n' "$name" $(($(date +%s%3N) - start))
 }
 inside() { unshare -n chroot "$root" "$@"; }
 
-command -v debootstrap bc > /dev/null || apt-get install -qq -y debootstrap bc > /dev/null
+command -v debootstrap > /dev/null || apt-get install -qq -y debootstrap > /dev/null
 [ -e "$root/usr/bin/python3" ] || timed debootstrap debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root"
 rm -rf "$root/v" "$root/quickstart_out" "$root"/*.whl
 cp "$wheel" "$root"

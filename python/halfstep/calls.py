@@ -48,7 +48,8 @@ def softmax(x: Any, axis: int = -1) -> array:
     Raises:
         Error: The axis does not exist.
     """
-    return ops.softmax(array(x), axis=from_first(axis, array(x)))
+    x = array(x)
+    return ops.softmax(x, axis=from_first(axis, x))
 
 
 def _larger(a: array, b: array) -> array:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/core/arith/errors.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/passes/graph/errors.h"
@@ -29,6 +30,24 @@ TEST(SettleExtents, TheDivisorIsTheNumberOfElements) {
   settle_extents(shifts);
   const ops::IntegerReduceMean by_shift(shifts.graph.op("y").node());
   EXPECT_EQ(std::ldexp(static_cast<double>(by_shift.multiplier()), -static_cast<int>(by_shift.shift())), 9.0 / 64);
+}
+
+/// The regions of a loop may have extents that only an iteration knows.
+TEST(SettleExtents, OperatorsOfDynamicExtentsWait) {
+  Model model = mean_of("u8[2, ?]", "");
+  settle_extents(model);
+  EXPECT_EQ(ops::IntegerReduceMean(model.graph.op("y").node()).shift(), 0);
+}
+
+TEST(SettleExtents, AnEpsilonWithoutRoomIsRefused) {
+  Model model;
+  model.graph = parse(
+      "graph g(x: u8[2, 6]) {\n  param @f: i32[1]\n  param @b: i64[1]\n  y = integer_norm(x, factor=@f, bias=@b) "
+      "{epsilon: 0, guard: 0, shift: 20, row_epsilon: 1e+30}\n  return y\n}\n",
+      "g.ir");
+  const Diagnostic refusal = test::diagnostic_of([&] { settle_extents(model); });
+  EXPECT_EQ(refusal.entry, &errors::norm_without_room_entry);
+  EXPECT_EQ(refusal.layer, "y");
 }
 
 TEST(SettleExtents, AnExtentThatNoMultiplierDividesIsRefused) {

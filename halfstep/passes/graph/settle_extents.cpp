@@ -68,6 +68,7 @@ void settle_norm(Model& model, const ops::IntegerNorm& norm) {
 
 void settle_extents(Model& model) {
   for (const Op op : model.graph.all_ops()) {
+    if (!op.in(0) || !op.in(0).type().is_static()) continue;  // a region that is compiled when its extents are known
     if (op.is<ops::IntegerReduceMean>()) settle(ops::IntegerReduceMean(op.node()));
     if (op.is<ops::IntegerResize>()) settle(ops::IntegerResize(op.node()));
     if (op.is<ops::IntegerNorm>()) settle_norm(model, ops::IntegerNorm(op.node()));
